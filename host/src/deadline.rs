@@ -1,0 +1,47 @@
+//! One point in time by which something must be over.
+//!
+//! The loop never reads a clock of its own: a run gets one [`Deadline`], and everything it starts
+//! (a model call, a guest, a process) gets the same one or an earlier one.
+
+use std::time::{Duration, Instant};
+
+/// A point in time. Copy it freely; it never moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// `left` from now.
+    pub fn after(left: Duration) -> Deadline {
+        Deadline(Instant::now() + left)
+    }
+
+    /// The earlier of this one and `left` from now.
+    pub fn at_most(self, left: Duration) -> Deadline {
+        self.min(Deadline::after(left))
+    }
+
+    /// This one, moved `earlier` towards the past: what must be over to leave that much room.
+    pub fn minus(self, earlier: Duration) -> Deadline {
+        Deadline(self.0.checked_sub(earlier).unwrap_or(self.0))
+    }
+
+    /// Time left; zero once it has passed.
+    pub fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Milliseconds left, capped at `u32::MAX` (49 days).
+    pub fn left_ms(self) -> u32 {
+        u32::try_from(self.left().as_millis()).unwrap_or(u32::MAX)
+    }
+
+    /// True once it has passed.
+    pub fn is_over(self) -> bool {
+        self.left().is_zero()
+    }
+
+    /// As a point on the monotonic clock, for those who wait.
+    pub fn instant(self) -> Instant {
+        self.0
+    }
+}

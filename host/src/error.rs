@@ -1,0 +1,94 @@
+//! Errors by who hears them.
+//!
+//! A failure the **model** can act on is a [`Fault`](crate::wit::Fault) and becomes an outcome's
+//! text; the loop goes on. A failure the **client** caused or must know of is a [`Refusal`] and
+//! becomes an HTTP status with OpenAI's error body. A failure of the **operator's** set-up is an
+//! error of the floor it came from and ends the process or the start-up, printed once at the door.
+
+use serde::Serialize;
+
+/// Why a request got no answer, in OpenAI's terms.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// Which HTTP status it becomes.
+    pub status: u16,
+    /// OpenAI's `error.type`.
+    pub kind: RefusalKind,
+    /// One sentence: what was expected and what came.
+    pub message: String,
+    /// The field of the request that was wrong.
+    pub param: Option<String>,
+    /// One stable word.
+    pub code: Option<String>,
+    /// False where sending the same again would do harm or cannot help (`x-should-retry: false`).
+    pub may_retry: bool,
+}
+
+/// OpenAI's `error.type` words that we use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// The request itself is wrong.
+    InvalidRequestError,
+    /// A missing or wrong key.
+    AuthenticationError,
+    /// The key is good, the thing asked for is not allowed.
+    PermissionError,
+    /// There is no such thing.
+    NotFoundError,
+    /// Too many requests.
+    RateLimitError,
+    /// Our fault, or the upstream's.
+    ServerError,
+}
+
+impl Refusal {
+    /// 400: the request is wrong at `param`.
+    pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Refusal {
+        Refusal {
+            status: 400,
+            kind: RefusalKind::InvalidRequestError,
+            message: message.into(),
+            param: Some(param.into()),
+            code: None,
+            may_retry: false,
+        }
+    }
+
+    /// 404: there is no such thing.
+    pub fn not_found(message: impl Into<String>) -> Refusal {
+        Refusal {
+            status: 404,
+            kind: RefusalKind::NotFoundError,
+            message: message.into(),
+            param: None,
+            code: Some("not_found".to_owned()),
+            may_retry: false,
+        }
+    }
+
+    /// 500: a fault of the harness itself.
+    pub fn internal(message: impl Into<String>) -> Refusal {
+        Refusal {
+            status: 500,
+            kind: RefusalKind::ServerError,
+            message: message.into(),
+            param: None,
+            code: Some("internal".to_owned()),
+            may_retry: false,
+        }
+    }
+
+    /// The same with another status.
+    pub fn with_status(mut self, status: u16) -> Refusal {
+        self.status = status;
+        self
+    }
+
+    /// The same with a code.
+    pub fn with_code(mut self, code: impl Into<String>) -> Refusal {
+        self.code = Some(code.into());
+        self
+    }
+}
