@@ -14,6 +14,7 @@ use std::time::Duration;
 
 pub use keys::{KEYS, Key, Kind};
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
+use serde::Deserialize;
 
 /// Everything in force.
 #[derive(Clone, Debug)]
@@ -88,7 +89,8 @@ pub enum LedgerSync {
 }
 
 /// `[plugin.NAME]`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct PluginConfig {
     /// A component file; None for one that ships.
     pub path: Option<PathBuf>,

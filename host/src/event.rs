@@ -286,10 +286,7 @@ pub struct IllegalTransition {
 impl State {
     /// True once the run is over.
     pub fn is_final(self) -> bool {
-        matches!(
-            self,
-            State::Completed | State::Failed | State::Cancelled | State::BudgetExhausted
-        )
+        matches!(self, State::Completed | State::Failed | State::Cancelled | State::BudgetExhausted)
     }
 
     /// The state after `event`. The one place that knows which event may follow which.

@@ -10,4 +10,5 @@ pub mod deadline;
 pub mod error;
 pub mod event;
 pub mod message;
+pub mod nearest;
 pub mod quirks;
