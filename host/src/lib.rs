@@ -12,3 +12,4 @@ pub mod event;
 pub mod message;
 pub mod nearest;
 pub mod quirks;
+pub mod wit;
