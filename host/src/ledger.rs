@@ -74,10 +74,7 @@ impl Ledger {
     /// [`LedgerError::InUse`] while another process has it open, [`LedgerError::Newer`] and
     /// [`LedgerError::Foreign`] for files this version must not touch, [`LedgerError::File`] and
     /// [`LedgerError::Storage`] for what the system and SQLite say.
-    pub fn open(
-        path: &Path,
-        sync: LedgerSync,
-    ) -> Result<(Ledger, Vec<Interrupted>), LedgerError> {
+    pub fn open(path: &Path, sync: LedgerSync) -> Result<(Ledger, Vec<Interrupted>), LedgerError> {
         let lock = lock::take(path)?;
         let mut connection = schema::open_writer(path, sync)?;
         let interrupted = recovery::close_open_runs(&mut connection, now_ms())?;
@@ -143,11 +140,8 @@ impl Ledger {
     ) -> Result<Recorded, LedgerError> {
         let at_ms = now_ms();
         let entry = Entry::new(run, at_ms, first.clone())?;
-        let work = Work::Run {
-            id: run.to_owned(),
-            session: session.to_owned(),
-            first: Box::new(entry),
-        };
+        let work =
+            Work::Run { id: run.to_owned(), session: session.to_owned(), first: Box::new(entry) };
         let seq = self.request(work).await?;
         Ok(Recorded { run: run.to_owned(), seq, at_ms, event: first })
     }
@@ -159,11 +153,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::RunEnded`], [`LedgerError::UnknownRun`], [`LedgerError::OutOfOrder`] when
     /// the state machine says no, [`LedgerError::Storage`] when the disk does.
-    pub async fn append(
-        &self,
-        run: &str,
-        events: Vec<(u64, Event)>,
-    ) -> Result<u64, LedgerError> {
+    pub async fn append(&self, run: &str, events: Vec<(u64, Event)>) -> Result<u64, LedgerError> {
         let entries = events
             .into_iter()
             .map(|(at_ms, event)| Entry::new(run, at_ms, event))

@@ -29,9 +29,8 @@ pub(super) fn close_open_runs(
     now_ms: u64,
 ) -> Result<Vec<Interrupted>, LedgerError> {
     let closing = || LedgerError::storage("close interrupted runs");
-    let transaction = connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(closing())?;
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(closing())?;
     let mut interrupted = Vec::new();
     for (run, session, created_ms) in open_runs(&transaction).map_err(closing())? {
         let mut fold = Fold::new(&run, session.clone(), created_ms);
