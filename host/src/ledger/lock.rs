@@ -4,7 +4,6 @@
 //! dies, however it dies. The lock file itself stays; what counts is the lock, not the file.
 
 #![expect(
-    clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "the ledger owns its file: SQLite opens it, this creates it private and locks it"
 )]
