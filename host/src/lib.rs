@@ -13,3 +13,6 @@ pub mod message;
 pub mod nearest;
 pub mod quirks;
 pub mod wit;
+
+// Powers.
+pub mod ledger;
