@@ -12,3 +12,6 @@ pub mod event;
 pub mod message;
 pub mod nearest;
 pub mod quirks;
+
+// Powers.
+pub mod upstream;
