@@ -12,7 +12,21 @@ pub mod event;
 pub mod message;
 pub mod nearest;
 pub mod quirks;
+pub mod redact;
+pub mod wire;
 pub mod wit;
 
 // Powers.
 pub mod ledger;
+pub mod places;
+pub mod upstream;
+
+// Guests.
+pub mod plugin;
+
+// Loop.
+pub mod agent;
+pub mod harness;
+mod prompt;
+pub mod record;
+pub mod session;
