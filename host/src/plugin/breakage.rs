@@ -93,6 +93,16 @@ impl Breakage {
         }
     }
 
+    pub(super) fn of_host(plugin: &str, export: &'static str, what: &str) -> Breakage {
+        Breakage {
+            plugin: plugin.to_owned(),
+            export,
+            cause: Cause::Host(what.to_owned()),
+            elapsed: Duration::ZERO,
+            last_words: None,
+        }
+    }
+
     /// What happened, in one sentence without a period.
     pub fn what(&self) -> String {
         let words = self.last_words.as_deref();

@@ -13,17 +13,32 @@ const LINES: u32 = 1_000;
 /// Bytes of one line.
 const LINE_BYTES: usize = 4 << 10;
 
+/// A line that a call shows to whoever watches the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The call.
+    pub call_id: String,
+    /// What it shows.
+    pub message: String,
+}
+
+/// Who hears of a call's progress.
+pub(super) struct Watcher {
+    pub(super) call_id: String,
+    pub(super) lines: UnboundedSender<Line>,
+}
+
 /// Collects what one call logs.
 pub(super) struct Sink {
     plugin: String,
     lines: u32,
     last_error: Option<String>,
-    progress: Option<UnboundedSender<String>>,
+    watcher: Option<Watcher>,
 }
 
 impl Sink {
-    pub(super) fn new(plugin: &str, progress: Option<UnboundedSender<String>>) -> Sink {
-        Sink { plugin: plugin.to_owned(), lines: 0, last_error: None, progress }
+    pub(super) fn new(plugin: &str, watcher: Option<Watcher>) -> Sink {
+        Sink { plugin: plugin.to_owned(), lines: 0, last_error: None, watcher }
     }
 
     pub(super) fn last_error(&self) -> Option<&str> {
@@ -59,10 +74,10 @@ impl log::Host for Sink {
 
     fn progress(&mut self, message: String) -> wasmtime::Result<()> {
         if let Some(message) = self.admit(message)
-            && let Some(progress) = &self.progress
+            && let Some(Watcher { call_id, lines }) = &self.watcher
         {
             // Nobody listens any more when the run is over; the line is lost then, and may be.
-            let _ = progress.send(message);
+            let _ = lines.send(Line { call_id: call_id.clone(), message });
         }
         Ok(())
     }

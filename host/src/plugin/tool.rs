@@ -15,7 +15,7 @@ use super::engine::{Engine, Limits};
 use super::imports::CallState;
 use super::load::LoadError;
 use super::schema::{Fitting, Schema};
-use super::sink::Sink;
+use super::sink::{Line, Sink, Watcher};
 use super::workspace::Workspace;
 use crate::deadline::Deadline;
 use crate::wit::tool_world::ToolPluginPre;
@@ -94,6 +94,14 @@ pub struct Told {
     pub exit_code: Option<i32>,
 }
 
+impl Ran {
+    /// The host's own code panicked under a call: what it changed is unknown.
+    pub fn panicked(plugin: &str, what: &str) -> Ran {
+        let broken = Breakage::of_host(plugin, "run", what);
+        Ran { end: End::Broken(broken), altered: true, executed: true }
+    }
+}
+
 impl ToolPlugin {
     pub(super) fn new(
         engine: &Engine,
@@ -146,11 +154,11 @@ impl ToolPlugin {
         workspace: Arc<Workspace>,
         effects: Effects,
         deadline: Deadline,
-        progress: Option<UnboundedSender<String>>,
+        watcher: Option<Watcher>,
     ) -> Store<CallState> {
         let state = CallState {
             limits: Limits::default(),
-            sink: Sink::new(&self.name, progress),
+            sink: Sink::new(&self.name, watcher),
             workspace,
             plugin: self.name.clone(),
             config: self.config.clone(),
@@ -230,13 +238,13 @@ impl Tool {
         call: &Call,
         workspace: &Arc<Workspace>,
         deadline: Deadline,
-        progress: UnboundedSender<String>,
+        lines: UnboundedSender<Line>,
     ) -> Ran {
         let plugin = &self.plugin;
         let limit = Duration::from_millis(u64::from(self.spec.timeout_ms));
         let deadline = deadline.at_most(limit);
-        let mut store =
-            plugin.store(workspace.clone(), self.spec.effects, deadline, Some(progress));
+        let watcher = Watcher { call_id: call.id.clone(), lines };
+        let mut store = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
         let started = Instant::now();
         let work = async {
             let instance = plugin.pre.instantiate_async(&mut store).await?;
