@@ -4,6 +4,12 @@
 //! doors (`cli`, `server`, `mock`, `demo`), loop (`harness`, `session`, `agent`, `record`),
 //! guests (`plugin`), powers (the jail crate, `upstream`, `ledger`), words (the rest).
 
+// Doors.
+pub mod server;
+
+// Loop.
+pub mod harness;
+
 // Words.
 pub mod config;
 pub mod deadline;
@@ -12,3 +18,4 @@ pub mod event;
 pub mod message;
 pub mod nearest;
 pub mod quirks;
+pub mod wire;
