@@ -36,8 +36,11 @@ impl History {
         for entry in entries {
             let object = entry.object()?;
             let role = entry.given(object, "role").ok_or_else(|| {
-                Refusal::invalid(format!("{}.role", entry.path), format!("`{}.role` is missing", entry.path))
-                    .with_code("missing")
+                Refusal::invalid(
+                    format!("{}.role", entry.path),
+                    format!("`{}.role` is missing", entry.path),
+                )
+                .with_code("missing")
             })?;
             let role_name = role.text()?;
             let content = Field::new(
@@ -71,7 +74,8 @@ impl History {
                 }
             }
             let said = |(key, value): (&String, &Value)| {
-                let counts = key == "refusal" && value.is_string() || !KNOWN.contains(&key.as_str());
+                let counts =
+                    key == "refusal" && value.is_string() || !KNOWN.contains(&key.as_str());
                 (counts && !Field::new("", value).is_empty()).then(|| key.clone())
             };
             left_out.extend(object.iter().filter_map(said));
@@ -153,7 +157,8 @@ fn ends_with_user(
         }
         _ => {
             let path = format!("{}.role", last.path);
-            let message = format!("the last message must be a user message, got `{path}` `assistant`");
+            let message =
+                format!("the last message must be a user message, got `{path}` `assistant`");
             Err(Refusal::invalid(path, message).with_code("invalid_value"))
         }
     }

@@ -114,10 +114,7 @@ fn what_is_not_done_is_noted_and_not_sent_on() {
             json!({"response_format": {"type": "json_object"}}),
             "`response_format` is not applied, since it would bend tool calls",
         ),
-        (
-            json!({"logprobs": true}),
-            "`logprobs` is not sent on, since the answer cannot carry it",
-        ),
+        (json!({"logprobs": true}), "`logprobs` is not sent on, since the answer cannot carry it"),
         (
             json!({"top_logprobs": 3}),
             "`top_logprobs` is not sent on, since the answer cannot carry it",
@@ -155,7 +152,8 @@ fn what_is_not_done_is_noted_and_not_sent_on() {
 fn refusals_name_the_place_and_what_was_expected() {
     let user = json!({"role": "user", "content": "hi"});
     let messages = |list: Value| json!({"messages": list});
-    let content = |content: Value| json!({"messages": [user, {"role": "user", "content": content}]});
+    let content =
+        |content: Value| json!({"messages": [user, {"role": "user", "content": content}]});
     #[rustfmt::skip]
     let cases = [
         (json!([1]), "body", "`body` must be an object, got a list"),
@@ -251,13 +249,41 @@ fn json_errors_tell_line_and_column() {
 /// Any JSON value, with a liking for the names and words that are read.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
-        "model", "messages", "role", "content", "type", "text", "stream", "stream_options",
-        "include_usage", "stop", "tools", "tool_choice", "n", "harness", "workspace", "session_id",
-        "max_turns", "response_format", "tool_calls", "max_tokens", "other",
+        "model",
+        "messages",
+        "role",
+        "content",
+        "type",
+        "text",
+        "stream",
+        "stream_options",
+        "include_usage",
+        "stop",
+        "tools",
+        "tool_choice",
+        "n",
+        "harness",
+        "workspace",
+        "session_id",
+        "max_turns",
+        "response_format",
+        "tool_calls",
+        "max_tokens",
+        "other",
     ]);
     let words = prop::sample::select(vec![
-        "user", "system", "assistant", "tool", "text", "image_url", "auto", "ws_abcdefgh", "/", "",
-        "m::ws_abcdefgh", "é😀",
+        "user",
+        "system",
+        "assistant",
+        "tool",
+        "text",
+        "image_url",
+        "auto",
+        "ws_abcdefgh",
+        "/",
+        "",
+        "m::ws_abcdefgh",
+        "é😀",
     ]);
     let leaf = prop_oneof![
         Just(Value::Null),
