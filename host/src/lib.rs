@@ -12,6 +12,7 @@ pub mod event;
 pub mod message;
 pub mod nearest;
 pub mod quirks;
+pub mod redact;
 pub mod wit;
 
 // Powers.
