@@ -159,11 +159,7 @@ mod tests {
         check(&["p&ss word/1"], "?k=p%26ss%20word%2f1&x", "?k=[redacted]&x");
         // `printf hunter2hunter2 | base64`, and the same behind `user:` and `me:`.
         check(&["hunter2hunter2"], "aHVudGVyMmh1bnRlcjI=", "[redacted]");
-        check(
-            &["hunter2hunter2"],
-            "Basic dXNlcjpodW50ZXIyaHVudGVyMg==",
-            "Basic dXNlcjp[redacted]",
-        );
+        check(&["hunter2hunter2"], "Basic dXNlcjpodW50ZXIyaHVudGVyMg==", "Basic dXNlcjp[redacted]");
         check(&["hunter2hunter2"], "Basic bWU6aHVudGVyMmh1bnRlcjI=", "Basic bWU6[redacted]");
         check(&["?>?>?>?>?>"], "Pz4/Pj8+Pz4/Pg== Pz4_Pj8-Pz4_Pg", "[redacted] [redacted]");
     }

@@ -19,14 +19,12 @@ pub(super) fn of(secret: &str) -> Vec<String> {
         percent_encoded(secret, b"0123456789abcdef"),
     ];
     for alphabet in [STANDARD, URL_SAFE] {
-        let whole = base64(secret.as_bytes(), 0, alphabet);
-        forms.push(padded(whole));
         for offset in 0..3 {
             forms.push(base64_inside(secret.as_bytes(), offset, alphabet));
-        }
-        // Alone and without padding, or at the very end of what was encoded.
-        for offset in 0..3 {
-            forms.push(base64_at_end(secret.as_bytes(), offset, alphabet));
+            // With padding and without: a web token has none.
+            let whole = base64(secret.as_bytes(), offset, alphabet);
+            forms.push(padded(whole.clone()).split_off(first_decided(offset)));
+            forms.push(whole[first_decided(offset)..].to_owned());
         }
     }
     if secret.contains('\n') {
@@ -64,11 +62,6 @@ fn base64_inside(secret: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
     let whole = base64(secret, offset, alphabet);
     let decided = (offset + secret.len()) * 8 / 6;
     whole[first_decided(offset)..decided].to_owned()
-}
-
-/// The same when nothing follows, up to the padding.
-fn base64_at_end(secret: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
-    padded(base64(secret, offset, alphabet)).split_off(first_decided(offset))
 }
 
 /// The first letter that holds no bit of the bytes before.
