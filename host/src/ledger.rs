@@ -57,8 +57,8 @@ pub struct SessionRow {
     pub created_ms: u64,
 }
 
-/// The open record. Cheap to clone; the file is let go of when the last clone is dropped or the
-/// first one closed.
+/// The open record. Cheap to clone. The file is let go of when any clone is closed, or soon after
+/// the last one is dropped.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     requests: mpsc::Sender<Request>,

@@ -21,7 +21,15 @@ const PRIVATE: u32 = 0o600;
 /// Held while the ledger is open. Dropping it lets the next one in.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process being started at this moment has a copy of the handle
+        // until its exec, and would hold the lock for us.
+        let _ = self.file.unlock();
+    }
 }
 
 /// Locks the ledger at `path` and creates its file where there is none, with mode 0600.
@@ -41,7 +49,7 @@ pub(super) fn take(path: &Path) -> Result<Lock, LedgerError> {
     write_holder(&mut file).map_err(file_error)?;
     // Before SQLite does, which would create it with the mode the process happens to have.
     private(path).map_err(file_error)?;
-    Ok(Lock { _file: file })
+    Ok(Lock { file })
 }
 
 fn private(path: &Path) -> io::Result<File> {
