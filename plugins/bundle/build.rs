@@ -38,7 +38,12 @@ const fn guest(
     name: &'static str,
     role: &'static str,
 ) -> Guest {
-    Guest { folder, package, name, role }
+    Guest {
+        folder,
+        package,
+        name,
+        role,
+    }
 }
 
 const GUESTS: &[Guest] = &[
@@ -66,7 +71,13 @@ fn bundle() -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
     let root = ancestor(&manifest_folder, 2)?;
 
-    for path in ["wit", "plugins/sdk", "plugins/tools", "plugins/guards", "plugins/profiles"] {
+    for path in [
+        "wit",
+        "plugins/sdk",
+        "plugins/tools",
+        "plugins/guards",
+        "plugins/profiles",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     for path in ["Cargo.lock", "Cargo.toml", "plugins/bundle/build.rs"] {
@@ -101,7 +112,9 @@ fn refuse_unlisted(plugins: &Path) -> Result<(), String> {
         let entries = fs::read_dir(&folder).map_err(|err| cause("read", &folder, &err))?;
         for entry in entries {
             let path = entry.map_err(|err| cause("read", &folder, &err))?.path();
-            let listed = GUESTS.iter().any(|guest| plugins.join(guest.folder) == path);
+            let listed = GUESTS
+                .iter()
+                .any(|guest| plugins.join(guest.folder) == path);
             if path.join("Cargo.toml").is_file() && !listed {
                 return Err(format!(
                     "`{}` is not bundled: add it to `GUESTS` in plugins/bundle/build.rs",
@@ -118,9 +131,13 @@ fn ensure_target() -> Result<(), String> {
     if is_target_installed()? {
         return Ok(());
     }
-    println!("cargo::warning=target {TARGET} is not installed: running `rustup target add {TARGET}`");
+    println!(
+        "cargo::warning=target {TARGET} is not installed: running `rustup target add {TARGET}`"
+    );
     // `RUSTUP_TOOLCHAIN` is set by rustup's own cargo, and names the toolchain in use.
-    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
+    let added = Command::new("rustup")
+        .args(["target", "add", TARGET])
+        .status();
     if added.is_ok_and(|status| status.success()) && is_target_installed()? {
         return Ok(());
     }
@@ -160,7 +177,14 @@ fn build_guests(root: &Path, target_folder: &Path) -> Result<PathBuf, String> {
     cargo
         .current_dir(root)
         .env("RUSTFLAGS", "-Ctarget-feature=+simd128")
-        .args(["build", "--profile", "guest", "--locked", "--target", TARGET])
+        .args([
+            "build",
+            "--profile",
+            "guest",
+            "--locked",
+            "--target",
+            TARGET,
+        ])
         .arg("--target-dir")
         .arg(target_folder);
     for guest in GUESTS {
@@ -176,12 +200,33 @@ fn build_guests(root: &Path, target_folder: &Path) -> Result<PathBuf, String> {
 /// What the outer build sets for itself, and settings meant for it alone. What tells cargo where
 /// its home, its registries and its network are stays.
 fn is_of_the_outer_build(name: &str) -> bool {
-    const KEPT: [&str; 6] =
-        ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_TERM_"];
-    const PREFIXES: [&str; 8] =
-        ["CARGO", "__CARGO", "RUSTC", "RUSTDOC", "RUSTFLAGS", "CLIPPY_", "DEP_", "MIRI"];
+    const KEPT: [&str; 6] = [
+        "CARGO_HOME",
+        "CARGO_NET_",
+        "CARGO_HTTP_",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE_",
+        "CARGO_TERM_",
+    ];
+    const PREFIXES: [&str; 8] = [
+        "CARGO",
+        "__CARGO",
+        "RUSTC",
+        "RUSTDOC",
+        "RUSTFLAGS",
+        "CLIPPY_",
+        "DEP_",
+        "MIRI",
+    ];
     const NAMES: [&str; 9] = [
-        "TARGET", "HOST", "OUT_DIR", "PROFILE", "OPT_LEVEL", "DEBUG", "NUM_JOBS", "MAKEFLAGS",
+        "TARGET",
+        "HOST",
+        "OUT_DIR",
+        "PROFILE",
+        "OPT_LEVEL",
+        "DEBUG",
+        "NUM_JOBS",
+        "MAKEFLAGS",
         "MFLAGS",
     ];
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));

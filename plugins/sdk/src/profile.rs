@@ -4,9 +4,7 @@
 //! calls the rest for a description whose `own_wire` is false. The contract's decoder is a
 //! resource with shared access; [`Decode`] is what an author writes instead.
 
-use crate::{
-    Delta, Description, Failure, FailureKind, Fault, Frame, Rescued, StreamEvent, fault,
-};
+use crate::{Delta, Description, Failure, FailureKind, Fault, Frame, Rescued, StreamEvent, fault};
 
 /// Implemented by a plugin that translates; made visible by [`export_profile!`](crate::export_profile).
 pub trait Profile: 'static {
@@ -53,7 +51,9 @@ pub trait Profile: 'static {
     /// A decoder for one reply.
     fn decoder(name: &str, streaming: bool) -> Box<dyn Decode> {
         let _ = streaming;
-        Box::new(NoWire { profile: name.to_owned() })
+        Box::new(NoWire {
+            profile: name.to_owned(),
+        })
     }
 }
 
@@ -87,7 +87,9 @@ impl Decode for NoWire {
 }
 
 fn no_wire(profile: &str) -> Fault {
-    fault::unsupported(format!("profile `{profile}` is data only and has no wire of its own"))
+    fault::unsupported(format!(
+        "profile `{profile}` is data only and has no wire of its own"
+    ))
 }
 
 /// Exports a type that implements [`Profile`]. Once in a crate; nothing happens on native targets.
@@ -119,7 +121,10 @@ mod tests {
     #[test]
     fn a_profile_of_data_refuses_to_be_a_wire() {
         let fault = DataOnly::frame_request("plain", "{}").unwrap_err();
-        assert_eq!(fault.message, "profile `plain` is data only and has no wire of its own");
+        assert_eq!(
+            fault.message,
+            "profile `plain` is data only and has no wire of its own"
+        );
         assert!(DataOnly::encode_message("plain", "{}").is_err());
         assert_eq!(DataOnly::classify("plain", 500, &[], ""), None);
         assert_eq!(DataOnly::rescue("plain", "", &[]), None);
