@@ -15,3 +15,6 @@ pub mod quirks;
 
 // Powers.
 pub mod upstream;
+
+// Doors.
+pub mod mock;
