@@ -4,6 +4,7 @@
 //! checks).
 
 // Doors: translate, call, render.
+pub mod mock;
 pub mod server;
 
 // Loop: decides what happens next.
