@@ -171,11 +171,7 @@ fn spent(task: &Task<'_>, record: &Record) -> Option<Reason> {
 }
 
 /// One last turn without calls: what is done, what is open.
-async fn close(
-    task: &mut Task<'_>,
-    record: &mut Record,
-    limit: Reason,
-) -> Result<Ending, Stop> {
+async fn close(task: &mut Task<'_>, record: &mut Record, limit: Reason) -> Result<Ending, Stop> {
     let Limits { turns, total_tokens, seconds, end, .. } = task.limits;
     let named = match limit {
         Reason::MaxTurns => format!("{turns} turns"),

@@ -127,7 +127,8 @@ fn load(flags: &Configured) -> anyhow::Result<Loaded> {
     match settings.check() {
         Ok(config) => Ok(Loaded { config, environment, ignored }),
         Err(problems) => {
-            let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
+            let lines: Vec<String> =
+                problems.iter().map(|problem| format!("  {problem}")).collect();
             bail!("the configuration has {} problem(s):\n{}", lines.len(), lines.join("\n"))
         }
     }

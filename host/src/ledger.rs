@@ -215,6 +215,36 @@ impl Ledger {
     }
 }
 
+/// The record for looking only: opens no lock, so it works beside the server that writes it.
+#[derive(Clone, Debug)]
+pub struct LedgerReader(Arc<Readers>);
+
+impl LedgerReader {
+    /// Opens the ledger in the file `path`, which must exist.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] when there is none, or it cannot be read.
+    pub fn open(path: &Path) -> Result<LedgerReader, LedgerError> {
+        let readers = Readers::new(path.to_owned());
+        readers.read_here(|_| Ok(()))?;
+        Ok(LedgerReader(readers))
+    }
+
+    /// As [`Ledger::events`].
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] and [`LedgerError::Unreadable`].
+    pub async fn events(
+        &self,
+        run: &str,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<Vec<Recorded>, LedgerError> {
+        let run = run.to_owned();
+        self.0.read(move |connection| reader::events(connection, &run, after_seq, limit)).await
+    }
+}
+
 /// The time that goes beside an event: milliseconds since 1970, UTC.
 pub fn now_ms() -> u64 {
     // Before 1970 there was no ledger.

@@ -4,6 +4,8 @@
 //! checks).
 
 // Doors: translate, call, render.
+pub mod cli;
+mod demo;
 pub mod mock;
 pub mod server;
 

@@ -30,7 +30,22 @@ impl Places {
 
     /// The ledger's file.
     pub fn ledger(&self) -> PathBuf {
-        self.state.path().join("ledger.sqlite")
+        Places::ledger_in(self.state.path())
+    }
+
+    /// The ledger's file under a state directory, which may not exist.
+    pub fn ledger_in(state_dir: &Path) -> PathBuf {
+        state_dir.join("ledger.sqlite")
+    }
+
+    /// An empty directory to lend to tools while they say what they offer.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made or opened.
+    pub fn scratch(&self) -> std::io::Result<Jail> {
+        let scratch = self.state.subdirectory("scratch")?;
+        Jail::open(scratch.path(), None).map_err(std::io::Error::other)
     }
 
     /// Makes the directory of a session's fresh workspace and returns it.

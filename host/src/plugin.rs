@@ -185,8 +185,7 @@ impl Source {
             let (origin, bytes) = match (&config.path, plugin) {
                 (Some(path), _) => {
                     let shown = path.display().to_string();
-                    let unreadable =
-                        |source| LoadError::Unreadable { path: shown.clone(), source };
+                    let unreadable = |source| LoadError::Unreadable { path: shown.clone(), source };
                     (shown.clone(), read(path).map_err(unreadable))
                 }
                 (None, Some(plugin)) => ("built in".to_owned(), Ok(plugin.bytes.to_vec())),

@@ -81,8 +81,7 @@ pub(super) async fn act(
 
 /// How many of the next calls may run side by side: reads, up to the limit; else one.
 fn batch_length(task: &Task<'_>, calls: &[Call]) -> usize {
-    let only_reads =
-        |call: &&Call| task.plugins.tool(&call.tool).is_some_and(Tool::only_reads);
+    let only_reads = |call: &&Call| task.plugins.tool(&call.tool).is_some_and(Tool::only_reads);
     calls.iter().take(task.parallel_reads).take_while(only_reads).count().max(1)
 }
 
@@ -253,10 +252,7 @@ async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -
         End::Broken(breakage) => Told {
             text: breakage.for_model(),
             summary: breakage.to_string(),
-            ending: CallEnding::Broken {
-                plugin: breakage.plugin.clone(),
-                cause: breakage.what(),
-            },
+            ending: CallEnding::Broken { plugin: breakage.plugin.clone(), cause: breakage.what() },
             data: None,
             exit_code: None,
         },
@@ -272,8 +268,7 @@ async fn run_tool(
     lines: UnboundedSender<Line>,
 ) -> Ran {
     let (tool, call, workspace) = (ready.tool.clone(), ready.call.clone(), workspace.clone());
-    let running =
-        tokio::spawn(async move { tool.run(&call, &workspace, deadline, lines).await });
+    let running = tokio::spawn(async move { tool.run(&call, &workspace, deadline, lines).await });
     match AbortOnDropHandle::new(running).await {
         Ok(ran) => ran,
         Err(err) => Ran::panicked(ready.tool.plugin(), &err.to_string()),

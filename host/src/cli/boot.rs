@@ -3,11 +3,13 @@
 //! Opens what the configuration names, in the order in which a person would want to hear of
 //! trouble. Compiling plugins goes on behind it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
 
 use super::Loaded;
+use crate::config::PluginConfig;
 use crate::harness::{Harness, Parts};
 use crate::ledger::Ledger;
 use crate::places::Places;
@@ -62,14 +64,18 @@ impl Boot {
         if !self.harness.config().shell_enabled {
             configured.entry("shell".to_owned()).or_default().enabled = Some(false);
         }
-        let read = |path: &std::path::Path| harness_jail::read_capped(path, FILE_BYTES as u64);
-        let sources = Source::all(&configured, read);
-        self.harness.load(&self.engine, sources).await.context("the plugins cannot be loaded")
+        let loading = self.harness.load(&self.engine, sources(&configured));
+        loading.await.context("the plugins cannot be loaded")
     }
+}
+
+/// Reads every plugin that is configured.
+pub(super) fn sources(configured: &BTreeMap<String, PluginConfig>) -> Vec<Source> {
+    Source::all(configured, |path| harness_jail::read_capped(path, FILE_BYTES as u64))
 }
 
 /// Knows the upstream's key and whatever else in the environment looks like a secret.
 pub(super) fn redactor(api_key: &Option<String>, environment: &[(String, String)]) -> Redactor {
-    let pairs = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Redactor::new(api_key.iter().cloned().chain(secrets_in_environment(pairs)))
+    let in_environment = secrets_in_environment(environment.iter().cloned());
+    Redactor::new(api_key.iter().cloned().chain(in_environment))
 }

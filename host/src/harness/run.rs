@@ -21,9 +21,7 @@ use crate::plugin::{Plugins, Profile, Tool};
 use crate::prompt;
 use crate::record::Record;
 use crate::session::Session;
-use crate::upstream::{
-    Conversation, Offers, Passthrough, ToolChoice, ToolOffer, UpstreamError,
-};
+use crate::upstream::{Conversation, Offers, Passthrough, ToolChoice, ToolOffer, UpstreamError};
 
 /// What a client asked for, once it was read and checked.
 #[derive(Clone, Debug)]

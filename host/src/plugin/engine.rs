@@ -39,11 +39,11 @@ impl Engine {
             .consume_fuel(true)
             .epoch_interruption(true)
             .wasm_threads(false)
+            .gc_support(false)
             .wasm_gc(false)
             .wasm_function_references(false)
             .wasm_memory64(false)
-            .wasm_exceptions(false)
-            .wasm_component_model_async(false);
+            .wasm_exceptions(false);
         let engine = wasmtime::Engine::new(&config).map_err(EngineError)?;
         let weak = engine.weak();
         std::thread::Builder::new()

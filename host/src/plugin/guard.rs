@@ -57,7 +57,10 @@ pub struct Guard {
 }
 
 enum Body {
-    Loaded { engine: Engine, pre: GuardPluginPre<Sealed> },
+    Loaded {
+        engine: Engine,
+        pre: GuardPluginPre<Sealed>,
+    },
     /// It did not load, and why.
     Missing(String),
 }

@@ -106,7 +106,9 @@ pub enum LoadError {
         interface: String,
     },
     /// A grant that is no interface.
-    #[error("`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`")]
+    #[error(
+        "`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`"
+    )]
     UnknownGrant(String),
     /// The engine refused to link it.
     #[error("does not link: {0}")]
@@ -192,7 +194,11 @@ fn read_shape(engine: &Engine, component: &Component) -> Result<Shape, LoadError
 }
 
 /// Refuses a power that was not granted, with the whole line that would grant it.
-pub(super) fn check_grants(plugin: &str, shape: &Shape, grants: &[String]) -> Result<(), LoadError> {
+pub(super) fn check_grants(
+    plugin: &str,
+    shape: &Shape,
+    grants: &[String],
+) -> Result<(), LoadError> {
     if let Some(unknown) = grants.iter().find(|grant| !POWERS.contains(&grant.as_str())) {
         return Err(LoadError::UnknownGrant(unknown.clone()));
     }

@@ -60,17 +60,17 @@ impl Schema {
                 arguments.len()
             ));
         }
-        let mut value = match parse(arguments) {
-            Ok(value) => value,
+        let mut fields = match parse(arguments) {
+            Ok(fields) => fields,
             Err(problem) => return Err(self.misfit(tool, &[problem])),
         };
-        let mended = self.mend(&mut value);
+        let mended = self.mend(&mut fields);
+        let value = Value::Object(fields);
         let problems: Vec<String> =
             self.validator.iter_errors(&value).take(PROBLEMS).map(|err| describe(&err)).collect();
         if !problems.is_empty() {
             return Err(self.misfit(tool, &problems));
         }
-        let value = Value::Object(value);
         Ok(Fitting { text: value.to_string(), value, mended })
     }
 
@@ -215,7 +215,10 @@ mod tests {
         check(r#"{"path":"a","limit":5.0}"#, Ok((r#"{"limit":5,"path":"a"}"#, 1)));
         check(r#"{"path":"a","all":"true","limit":null}"#, Ok((r#"{"all":true,"path":"a"}"#, 2)));
         check(r#"{"path":"5"}"#, Ok((r#"{"path":"5"}"#, 0)));
-        check(r#"{"path":"a","edits":"[{\"a\":1}]"}"#, Ok((r#"{"edits":[{"a":1}],"path":"a"}"#, 1)));
+        check(
+            r#"{"path":"a","edits":"[{\"a\":1}]"}"#,
+            Ok((r#"{"edits":[{"a":1}],"path":"a"}"#, 1)),
+        );
         check("12345", Err("expected a JSON object, got number"));
         check(r#"["x"]"#, Err("got array"));
         check("null", Err("got null"));

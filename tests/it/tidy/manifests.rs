@@ -27,7 +27,9 @@ fn dependencies(tree: &Tree) -> Vec<(String, &'static str, String, toml::Value)>
         let tables = tables.filter_map(toml::Value::as_table).chain([&manifest]);
         for table in tables {
             for kind in KINDS {
-                for (name, asked) in table.get(kind).and_then(toml::Value::as_table).into_iter().flatten() {
+                for (name, asked) in
+                    table.get(kind).and_then(toml::Value::as_table).into_iter().flatten()
+                {
                     found.push((path.to_owned(), kind, name.clone(), asked.clone()));
                 }
             }

@@ -126,8 +126,10 @@ fn comments_and_tests_do_not_ship() {
     let text = "//! doc crate::cli\nuse crate::a; // crate::b\nlet url = \"http://x\"; //y\n\
                 #[cfg(test)]\n#[expect(x)]\nmod tests {\n    use crate::c;\n}\nfn last() {}\n\
                 #[cfg(test)]\nmod tests;\nfn more() {}\n";
-    let lines: Vec<String> =
-        shipped(text).into_iter().map(|(number, line)| format!("{number} {}", line.trim())).collect();
+    let lines: Vec<String> = shipped(text)
+        .into_iter()
+        .map(|(number, line)| format!("{number} {}", line.trim()))
+        .collect();
     let expected = [
         "2 use crate::a;",
         "3 let url = \"http://x\";",

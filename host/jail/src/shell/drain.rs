@@ -62,11 +62,7 @@ impl Drain {
             }
             let _ = report.send(Progress::Over);
         });
-        Ok(Drain {
-            output,
-            progress,
-            task: task.abort_handle(),
-        })
+        Ok(Drain { output, progress, task: task.abort_handle() })
     }
 
     /// Waits for the end of the output, but no longer than until nothing came for `quiet` or
@@ -88,10 +84,7 @@ impl Drain {
 
     /// Takes what was kept; what comes later is dropped.
     pub(super) fn take(&self) -> Kept {
-        lock(&self.output)
-            .take()
-            .map(Output::finish)
-            .unwrap_or_default()
+        lock(&self.output).take().map(Output::finish).unwrap_or_default()
     }
 
     pub(super) fn is_over(&self) -> bool {

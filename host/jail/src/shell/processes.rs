@@ -58,30 +58,18 @@ impl Mark {
     /// The processes of one call.
     pub(super) fn call(value: &str, leader: i32) -> Mark {
         let value = Some(MarkValue::Exactly(value.to_owned()));
-        Mark {
-            value,
-            leader,
-            known: HashSet::new(),
-        }
+        Mark { value, leader, known: HashSet::new() }
     }
 
     /// The processes of all calls of a session. Leaders do not count here: the number of one that
     /// ended long ago may be another's by now.
     pub(super) fn session(session: &str, known: HashSet<Process>) -> Mark {
-        Mark {
-            value: Some(MarkValue::StartsWith(format!("{session}/"))),
-            leader: 0,
-            known,
-        }
+        Mark { value: Some(MarkValue::StartsWith(format!("{session}/"))), leader: 0, known }
     }
 
     /// No process at all.
     pub(super) fn nothing() -> Mark {
-        Mark {
-            value: None,
-            leader: 0,
-            known: HashSet::new(),
-        }
+        Mark { value: None, leader: 0, known: HashSet::new() }
     }
 
     /// The processes that are there now, without those that are dead and only not reaped.
@@ -187,21 +175,11 @@ impl Row {
         let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
         let start = fields.nth(15)?.parse().ok()?;
-        Some(Row {
-            pid,
-            state,
-            parent,
-            group,
-            session,
-            start,
-        })
+        Some(Row { pid, state, parent, group, session, start })
     }
 
     fn process(&self) -> Process {
-        Process {
-            pid: self.pid,
-            start: self.start,
-        }
+        Process { pid: self.pid, start: self.start }
     }
 
     fn is_dead(&self) -> bool {
@@ -228,9 +206,7 @@ fn read(proc_dir: &Dir, pid: i32, name: &str) -> Option<Vec<u8>> {
     let process = handles::open_dir_at(proc_dir, OsStr::new(&pid.to_string())).ok()?;
     let file = handles::open_file_at(&process, OsStr::new(name)).ok()?;
     let mut bytes = Vec::new();
-    file.take(MAX_ENVIRONMENT_BYTES)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -255,12 +231,6 @@ mod tests {
         let proc_dir = proc_dir().expect("/proc is there");
         let process = Row::read(&proc_dir, own).expect("we run").process();
         assert!(process.is_alive());
-        assert!(
-            !Process {
-                start: process.start + 1,
-                ..process
-            }
-            .is_alive()
-        );
+        assert!(!Process { start: process.start + 1, ..process }.is_alive());
     }
 }

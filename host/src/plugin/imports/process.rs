@@ -23,19 +23,22 @@ impl process::Host for CallState {
 }
 
 impl CallState {
-    async fn run_command(&mut self, request: process::Request) -> Result<process::Completion, Fault> {
+    async fn run_command(
+        &mut self,
+        request: process::Request,
+    ) -> Result<process::Completion, Fault> {
         self.require(Effects::EXECUTE, "run commands")?;
         self.until()?;
         let workspace = self.workspace.clone();
         let workdir = request.workdir.as_deref().map(|path| workspace.jail.parse(path));
-        let left = self.deadline.left().saturating_sub(TELLING);
+        let left = self.deadline.left().saturating_sub(TELLING).as_millis();
         let request = jail::Request {
             command: match request.command {
                 process::Command::Shell(text) => jail::Command::Shell(text),
                 process::Command::Argv(words) => jail::Command::Argv(words),
             },
             workdir: workdir.transpose().map_err(fault)?,
-            timeout: Duration::from_millis(u64::from(request.timeout_ms)).min(left),
+            timeout_ms: request.timeout_ms.min(u32::try_from(left).unwrap_or(u32::MAX)),
             environment: request.environment,
             stdin: request.stdin,
         };

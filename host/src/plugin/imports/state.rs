@@ -47,7 +47,8 @@ impl CallState {
     fn put_value(&self, key: String, bytes: Vec<u8>, revision: u64) -> Result<u64, Fault> {
         let refuse = |kind, message| Err(Fault { kind, message, hint: None });
         if bytes.len() > VALUE_BYTES {
-            let message = format!("value is {} bytes, over the limit of {VALUE_BYTES}", bytes.len());
+            let message =
+                format!("value is {} bytes, over the limit of {VALUE_BYTES}", bytes.len());
             return refuse(FaultKind::TooLarge, message);
         }
         let mut kept = self.workspace.kept();
