@@ -102,7 +102,8 @@ fn spelled_out(name: &str) -> Vec<String> {
 
 /// True for what can only be a path of this repository: no route, no media type, no pattern.
 fn is_path(name: &str) -> bool {
-    let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./".contains(letter));
+    let plain =
+        name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./".contains(letter));
     let elsewhere = ["/", ".harness", "application/", "text/", "target/"];
     plain
         && !elsewhere.iter().any(|start| name.starts_with(start))

@@ -9,9 +9,9 @@ const FLOORS: [&[&str]; 5] = [
         "wit", "message", "quirks", "wire", "event", "config", "deadline", "error", "redact",
         "nearest",
     ],
-    &["upstream", "ledger"],
+    &["upstream", "ledger", "places"],
     &["plugin"],
-    &["harness", "session", "agent", "context", "record"],
+    &["harness", "session", "agent", "context", "record", "prompt"],
     &["cli", "server", "mock", "demo"],
 ];
 
@@ -95,7 +95,10 @@ fn heads(list: &str) -> Vec<String> {
 }
 
 fn word(text: &str) -> String {
-    text.trim_start().chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
+    text.trim_start()
+        .chars()
+        .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+        .collect()
 }
 
 /// Lines, with `use` statements of several lines put together under the first one's number.
@@ -138,10 +141,8 @@ fn arrows_go_down_only() {
         for (number, line) in statements(shipped(text)) {
             for to in named(&line) {
                 let Some(to_floor) = floor(&to) else { continue };
-                let between_doors = from_floor == 4
-                    && to_floor == 4
-                    && from != to
-                    && !FRONT_DOORS.contains(&from);
+                let between_doors =
+                    from_floor == 4 && to_floor == 4 && from != to && !FRONT_DOORS.contains(&from);
                 if to_floor > from_floor || between_doors {
                     offences.push(format!(
                         "{path}:{number}: `{from}` (floor {from_floor}) names `{to}` (floor {to_floor})"

@@ -27,7 +27,9 @@ fn dependencies(tree: &Tree) -> Vec<(String, &'static str, String, toml::Value)>
         let tables = tables.filter_map(toml::Value::as_table).chain([&manifest]);
         for table in tables {
             for kind in KINDS {
-                for (name, asked) in table.get(kind).and_then(toml::Value::as_table).into_iter().flatten() {
+                for (name, asked) in
+                    table.get(kind).and_then(toml::Value::as_table).into_iter().flatten()
+                {
                     found.push((path.to_owned(), kind, name.clone(), asked.clone()));
                 }
             }
@@ -48,7 +50,7 @@ fn versions_stand_at_the_root_only() {
 }
 
 #[test]
-fn every_dependency_at_the_root_is_used_and_explained() {
+fn every_version_at_the_root_is_used() {
     let tree = Tree::read();
     let root = tree.file("Cargo.toml").and_then(|file| file.text.as_deref()).unwrap();
     let manifest: Table = root.parse().unwrap();
