@@ -3,11 +3,13 @@
 //! Pure: events in, [`RunSummary`] out. The same folding answers a question about a run and
 //! closes one that was cut off, so that both say the same.
 
+use serde::Serialize;
+
 use crate::event::{Event, Reason, State};
 use crate::message::Usage;
 
 /// A run, as its events tell it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
     /// The run's id.
     pub id: String,
