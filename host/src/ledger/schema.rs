@@ -15,8 +15,8 @@ use crate::config::LedgerSync;
 /// The format this version writes, and the newest it reads.
 pub(super) const FORMAT: i64 = 1;
 
-/// How long a connection waits for another one's lock. Only a checkpoint that cuts the log ever
-/// holds the writer up, and for a few pages; this is the fuse, not the plan.
+/// How long a connection waits for another one's lock. Nothing of ours ever takes one for long;
+/// this is for a person with a SQLite client.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// `events_ended` finds the runs that never ended without reading their events, and makes a

@@ -20,6 +20,8 @@ use crate::event::{Event, State};
 /// Requests in one commit. Whoever came first waits for the last one's rows, so not without end.
 const MAX_GROUP: usize = 256;
 
+const PAGE_BYTES: u64 = 4_096;
+
 /// One thing to store.
 pub(super) enum Work {
     /// A session's row.
@@ -141,15 +143,15 @@ impl Writer {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch =
-            Batch { connection: &transaction, live: &self.live, changed: HashMap::new(), bytes: 0 };
+            Batch { connection: &transaction, live: &self.live, changed: HashMap::new(), pages: 0 };
         let mut answers = Vec::new();
         for work in group {
             answers.push(batch.apply(work)?);
         }
-        let Batch { changed, bytes, .. } = batch;
+        let Batch { changed, pages, .. } = batch;
         transaction.commit()?;
 
-        self.checkpointer.committed(bytes);
+        self.checkpointer.committed(pages, &self.connection);
         for (run, tail) in changed {
             let ended = tail.state.is_final();
             self.followers.advance(&run, Progress { seq: tail.seq, ended });
@@ -168,7 +170,8 @@ struct Batch<'a> {
     connection: &'a Connection,
     live: &'a Live,
     changed: HashMap<String, Tail>,
-    bytes: u64,
+    /// About how much was written: a leaf for each row, and what does not fit into one.
+    pages: u64,
 }
 
 impl Batch<'_> {
@@ -274,7 +277,7 @@ impl Batch<'_> {
         for entry in entries {
             tail.seq += 1;
             insert_event(self.connection, run, tail.seq, entry)?;
-            self.bytes += entry.body.len() as u64;
+            self.pages += 1 + entry.body.len() as u64 / PAGE_BYTES;
         }
         self.changed.insert(run.to_owned(), tail);
         Ok(Ok(tail.seq))

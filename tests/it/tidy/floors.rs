@@ -9,9 +9,9 @@ const FLOORS: [&[&str]; 5] = [
         "wit", "message", "quirks", "wire", "event", "config", "deadline", "error", "redact",
         "nearest",
     ],
-    &["upstream", "ledger"],
+    &["upstream", "ledger", "places"],
     &["plugin"],
-    &["harness", "session", "agent", "context", "record"],
+    &["harness", "session", "agent", "context", "record", "prompt"],
     &["cli", "server", "mock", "demo"],
 ];
 

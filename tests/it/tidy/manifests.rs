@@ -50,7 +50,7 @@ fn versions_stand_at_the_root_only() {
 }
 
 #[test]
-fn every_dependency_at_the_root_is_used_and_explained() {
+fn every_version_at_the_root_is_used() {
     let tree = Tree::read();
     let root = tree.file("Cargo.toml").and_then(|file| file.text.as_deref()).unwrap();
     let manifest: Table = root.parse().unwrap();

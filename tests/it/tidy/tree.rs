@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 4] = [".git", "target", "node_modules", "__pycache__"];
 
 /// One file.
-pub struct File {
+pub(super) struct File {
     /// Relative to the root, with `/`.
-    pub path: String,
+    pub(super) path: String,
     /// None for a file that is not text.
-    pub text: Option<String>,
+    pub(super) text: Option<String>,
 }
 
 /// Every file, sorted by path.
-pub struct Tree {
-    pub files: Vec<File>,
+pub(super) struct Tree {
+    pub(super) files: Vec<File>,
 }
 
 /// The root of the repository.
-pub fn root() -> PathBuf {
+pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("`host` lies in the root").to_owned()
 }
 
 impl Tree {
     /// Reads everything below the root.
-    pub fn read() -> Tree {
+    pub(super) fn read() -> Tree {
         let mut files = Vec::new();
         collect(&root(), "", &mut files);
         files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -34,12 +34,12 @@ impl Tree {
     }
 
     /// The file at `path`.
-    pub fn file(&self, path: &str) -> Option<&File> {
+    pub(super) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// Every text file whose path starts with one of `folders` and ends with `ending`.
-    pub fn texts<'a>(
+    pub(super) fn texts<'a>(
         &'a self,
         folders: &'a [&str],
         ending: &'a str,
@@ -73,12 +73,12 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
 }
 
 /// True for a Rust file that only tests compile.
-pub fn is_test(path: &str) -> bool {
+pub(super) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/") || path.starts_with("tests/")
 }
 
 /// The lines that ship, with their numbers from 1: no comments, no inline test module.
-pub fn shipped(text: &str) -> Vec<(usize, String)> {
+pub(super) fn shipped(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let mut after_test_attribute = false;
     let mut in_tests = false;
