@@ -143,14 +143,15 @@ impl Jail {
             )
             .with_hint("write to a file elsewhere in the workspace"));
         }
-        let place = self.place(path, last_link)?;
+        // Before resolving, so that the answer does not depend on what is there; and after, for the
+        // links that lead there.
         let is_git = |part: &str| part.eq_ignore_ascii_case(".git");
-        if place.real.split('/').any(is_git) || path.parts().any(is_git) {
-            return Err(Fault::new(
-                FaultKind::Denied,
-                format!("`{path}` is in `.git`, which is read-only to the file tools"),
-            )
-            .with_hint("use git commands in the shell to change the repository"));
+        if path.parts().any(is_git) {
+            return Err(git_is_read_only(path));
+        }
+        let place = self.place(path, last_link)?;
+        if place.real.split('/').any(is_git) {
+            return Err(git_is_read_only(path));
         }
         if place.name.is_none() {
             return Err(Fault::new(
@@ -195,6 +196,14 @@ impl Jail {
             dangling: None,
         })
     }
+}
+
+fn git_is_read_only(path: &JailPath) -> Fault {
+    Fault::new(
+        FaultKind::Denied,
+        format!("`{path}` is in `.git`, which is read-only to the file tools"),
+    )
+    .with_hint("use git commands in the shell to change the repository")
 }
 
 /// The home directories: the one the environment names and the one of the account.

@@ -196,6 +196,7 @@ fn git_and_spill_are_read_only() {
     );
 
     let any = Basis::Read(w.read(".git/config").expect("readable").version);
+    let file = Basis::Read(w.read("file").expect("readable").version);
     let git = "which is read-only to the file tools";
     for raw in [
         ".git/config",
@@ -217,20 +218,19 @@ fn git_and_spill_are_read_only() {
             FaultKind::Denied,
             git,
         );
+        // A name that is a link is itself no part of `.git`, only taken.
+        let (kind, words) = match raw {
+            "config" => (FaultKind::Conflict, "already exists"),
+            _ => (FaultKind::Denied, git),
+        };
         refused(
-            w.jail.make_directory(&w.path(&format!("{raw}/d"))),
-            FaultKind::Denied,
-            git,
+            w.jail.rename(&w.path("file"), &path, &file, &w.seen),
+            kind,
+            words,
         );
-        refused(
-            w.jail.rename(&w.path("file"), &path, &any, &w.seen),
-            if raw == "config" || raw == "file" {
-                FaultKind::Conflict
-            } else {
-                FaultKind::Denied
-            },
-            "",
-        );
+    }
+    for raw in [".git", ".git/config/d", ".git/new/d", "alias/new/d"] {
+        refused(w.jail.make_directory(&w.path(raw)), FaultKind::Denied, git);
     }
     for raw in [".git/config", ".git", "alias/config"] {
         refused(
@@ -283,18 +283,22 @@ fn swapped_midway() {
         });
         for _ in 0..3000 {
             if let Ok(content) = w.read("door/secret") {
-                assert_eq!(content.bytes, b"inside");
+                assert_ne!(content.bytes, b"secret");
+                // A fault is as good as a write; a write outside is not.
+                let _ = w.write(
+                    "door/secret",
+                    "other",
+                    &Basis::Read(content.version.clone()),
+                );
+                let _ = w.write("door/secret", "inside", &Basis::Shown);
             }
-            // A fault is as good as a write; a write outside is not.
-            let _ = w.write("door/new/file", "x", &Basis::Absent);
-            let _ = w
-                .jail
-                .remove(&w.path("door/new/file"), &Basis::ShownWhole, &w.seen);
         }
         stop.store(true, Ordering::Relaxed);
     });
     let outside: Vec<_> = std::fs::read_dir(w.outside()).expect("there").collect();
     assert_eq!(outside.len(), 1, "nothing but the secret is outside");
+    let secret = std::fs::read_to_string(w.outside().join("secret")).expect("there");
+    assert_eq!(secret, "secret");
 }
 
 #[test]

@@ -295,9 +295,18 @@ async fn term_leaves_time_for_last_words() {
         ..request(script)
     };
     let done = shell("eight").run(&w.jail, limited).await.expect("ran");
-    assert_eq!(
-        (done.ending, done.output.as_str()),
-        (Ending::TimedOut, "on\nbye\n")
+    assert_eq!(done.ending, Ending::TimedOut);
+    // bash itself may say what became of the sleep in between.
+    assert!(
+        done.output.starts_with(
+            "on
+"
+        ) && done.output.ends_with(
+            "bye
+"
+        ),
+        "{}",
+        done.output
     );
 }
 
@@ -370,9 +379,6 @@ async fn a_flood_is_bounded_and_spilled() {
             .bytes
             .starts_with(b"first\n0123")
     );
-    // The test holds no other large thing, so the peak tells what the flood took.
-    let status = std::fs::read_to_string("/proc/self/status").expect("status");
-    assert!(status.contains("VmHWM"));
 }
 
 #[tokio::test]

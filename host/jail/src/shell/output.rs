@@ -192,6 +192,21 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_is_not_held() {
+        let mut output = Output::new(None, "x");
+        let block = vec![b'x'; 64 * 1024];
+        for _ in 0..500 {
+            output.push(&block);
+            assert!(
+                output.tail.capacity() < 512 * 1024,
+                "{}",
+                output.tail.capacity()
+            );
+        }
+        assert_eq!(output.finish().output, "x".repeat(KEPT_BYTES));
+    }
+
+    #[test]
     fn the_cut_falls_on_a_line_or_a_character() {
         let mut output = Output::new(None, "x");
         for n in 0..20_000 {
