@@ -7,6 +7,8 @@
 
 use std::ffi::OsStr;
 
+use cap_std::fs::File;
+
 use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
 use crate::handles::Stat;
@@ -17,6 +19,7 @@ use crate::path::JailPath;
 use crate::resolve::{LastLink, Place};
 use crate::version;
 
+mod attributes;
 mod basis;
 mod diff;
 mod install;
@@ -70,6 +73,7 @@ pub struct Receipt {
 
 /// The file as it was found.
 struct Current {
+    file: File,
     bytes: Vec<u8>,
     stat: Stat,
     version: String,
@@ -206,6 +210,7 @@ fn load(place: &Place, path: &JailPath) -> Result<Option<Current>, Fault> {
     }
     let version = version::of_bytes(&bytes, &stat);
     Ok(Some(Current {
+        file,
         bytes,
         stat,
         version,

@@ -190,6 +190,25 @@ fn modes_are_kept() {
 }
 
 #[test]
+fn attributes_are_kept() {
+    let w = Workspace::new();
+    w.put("f", "old\n");
+    let file = std::fs::File::open(w.host("f")).expect("there");
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::fsetxattr(&file, "user.origin", b"here", flags).is_err() {
+        // This file system has no attributes to keep.
+        return;
+    }
+    w.show("f", 1, 1);
+    let receipt = w.write("f", "new\n", &Basis::ShownWhole).expect("written");
+    assert_eq!(receipt.note, None);
+    let file = std::fs::File::open(w.host("f")).expect("there");
+    let mut value = [0; 16];
+    let len = rustix::fs::fgetxattr(&file, "user.origin", &mut value[..]).expect("kept");
+    assert_eq!(&value[..len], b"here");
+}
+
+#[test]
 fn links_survive() {
     let w = Workspace::new();
     w.put("dir/real", "old\n");

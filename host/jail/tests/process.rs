@@ -297,16 +297,10 @@ async fn term_leaves_time_for_last_words() {
     let done = shell("eight").run(&w.jail, limited).await.expect("ran");
     assert_eq!(done.ending, Ending::TimedOut);
     // bash itself may say what became of the sleep in between.
+    let said = &done.output;
     assert!(
-        done.output.starts_with(
-            "on
-"
-        ) && done.output.ends_with(
-            "bye
-"
-        ),
-        "{}",
-        done.output
+        said.starts_with("on\n") && said.ends_with("bye\n"),
+        "{said}"
     );
 }
 

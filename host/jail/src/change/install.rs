@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use cap_std::fs::{Dir, File};
 use nix::errno::Errno;
 
-use crate::change::{Current, TEMPORARY_PREFIX, basis, is_temporary, load};
+use crate::change::{Current, TEMPORARY_PREFIX, attributes, basis, is_temporary, load};
 use crate::fault::{Fault, FaultKind};
 use crate::handles;
 use crate::jail::Jail;
@@ -78,6 +78,11 @@ fn keep_owner_and_mode(file: &File, current: &Current, notes: &mut Vec<String>) 
         // Set-id bits would now speak for someone else.
         mode &= 0o1777;
     }
+    let lost = attributes::copy(&current.file, file);
+    if !lost.is_empty() {
+        notes.push(format!("could not keep the attributes {}", lost.join(", ")));
+    }
+    // The mode last: an access list changes it, and the old mode is in step with the old list.
     handles::set_mode(file, mode)
 }
 

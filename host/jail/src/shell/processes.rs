@@ -6,7 +6,6 @@
 //! together is not: that takes a namespace. The server itself is never among them.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::io::Read;
 
 use cap_std::ambient_authority;
@@ -15,7 +14,6 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use super::MARK_VARIABLE;
-use crate::handles;
 
 /// How often it is looked again after a kill: a process may have been born in between.
 const KILL_ROUNDS: usize = 5;
@@ -45,6 +43,8 @@ pub(super) struct Mark {
     value: Option<MarkValue>,
     /// The leader whose session and group count; 0 for none.
     leader: i32,
+    /// Nothing that started before this can belong, in ticks since the machine started.
+    since: u64,
     /// Processes known to belong.
     known: HashSet<Process>,
 }
@@ -58,9 +58,12 @@ impl Mark {
     /// The processes of one call.
     pub(super) fn call(value: &str, leader: i32) -> Mark {
         let value = Some(MarkValue::Exactly(value.to_owned()));
+        // The leader is not reaped yet, so it has a row even when it has ended already.
+        let row = proc_dir().and_then(|proc_dir| Row::read(&proc_dir, leader));
         Mark {
             value,
             leader,
+            since: row.map_or(0, |row| row.start),
             known: HashSet::new(),
         }
     }
@@ -71,6 +74,7 @@ impl Mark {
         Mark {
             value: Some(MarkValue::StartsWith(format!("{session}/"))),
             leader: 0,
+            since: 0,
             known,
         }
     }
@@ -80,6 +84,7 @@ impl Mark {
         Mark {
             value: None,
             leader: 0,
+            since: 0,
             known: HashSet::new(),
         }
     }
@@ -92,7 +97,7 @@ impl Mark {
         let Some(proc_dir) = proc_dir() else {
             return Vec::new();
         };
-        let rows = rows(&proc_dir);
+        let rows = rows(&proc_dir, self.since);
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut belongs: HashSet<i32> = HashSet::new();
         for row in &rows {
@@ -213,7 +218,8 @@ fn proc_dir() -> Option<Dir> {
     Dir::open_ambient_dir("/proc", ambient_authority()).ok()
 }
 
-fn rows(proc_dir: &Dir) -> Vec<Row> {
+/// The processes that started at `since` or later.
+fn rows(proc_dir: &Dir, since: u64) -> Vec<Row> {
     let Ok(entries) = proc_dir.entries() else {
         return Vec::new();
     };
@@ -221,12 +227,12 @@ fn rows(proc_dir: &Dir) -> Vec<Row> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter_map(|pid| Row::read(proc_dir, pid))
+        .filter(|row| row.start >= since)
         .collect()
 }
 
 fn read(proc_dir: &Dir, pid: i32, name: &str) -> Option<Vec<u8>> {
-    let process = handles::open_dir_at(proc_dir, OsStr::new(&pid.to_string())).ok()?;
-    let file = handles::open_file_at(&process, OsStr::new(name)).ok()?;
+    let file = proc_dir.open(format!("{pid}/{name}")).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_ENVIRONMENT_BYTES)
         .read_to_end(&mut bytes)

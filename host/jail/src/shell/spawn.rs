@@ -43,7 +43,7 @@ pub(super) fn spawn(
     process.spawn()
 }
 
-#[allow(
+#[expect(
     unsafe_code,
     reason = "a session and a start directory by handle have no safe call"
 )]
