@@ -101,7 +101,13 @@ pub(crate) fn create_file_at(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<F
     open_at(dir, name, flags, Mode::from_bits_truncate(mode))
 }
 
-/// Opens a directory.
+/// Opens a directory only to reach what lies in it, which needs no right to list it.
+pub(crate) fn enter_at(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    let opened = open_at(dir, name, OFlag::O_PATH | OFlag::O_DIRECTORY, Mode::empty())?;
+    Ok(Dir::from_std_file(opened.into_std()))
+}
+
+/// Opens a directory to list it.
 pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
     let opened = open_at(
         dir,

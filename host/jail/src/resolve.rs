@@ -174,7 +174,7 @@ pub(crate) fn resolve(
             }
             _ if is_last => return walk.found(part, stat, path),
             EntryKind::Directory => {
-                let opened = handles::open_dir_at(walk.here(), OsStr::new(&part))
+                let opened = handles::enter_at(walk.here(), OsStr::new(&part))
                     .map_err(|err| Fault::from_io("open", path, &err))?;
                 walk.trail.push((part, opened));
             }

@@ -76,6 +76,18 @@ fn seconds(offset: u32) -> String {
     (1_000_000_000 + u64::from(std::process::id()) * 100 + u64::from(offset)).to_string()
 }
 
+/// The host runs calls as tasks on any thread.
+#[test]
+fn calls_can_move_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    fn sent<T: Send>(_: &T) {}
+    let (w, shell) = (Workspace::new(), shell("zero"));
+    shared(&w.jail);
+    shared(&w.seen);
+    shared(&shell);
+    sent(&shell.run(&w.jail, request("true")));
+}
+
 #[tokio::test]
 async fn what_comes_back() {
     let w = Workspace::new();
@@ -271,7 +283,7 @@ async fn at_the_time_out_everything_goes() {
     );
     let started = Instant::now();
     let limited = Request {
-        timeout_ms: 1000,
+        timeout_ms: 3000,
         ..request(&script)
     };
     let done = shell.run(&w.jail, limited).await.expect("ran");
@@ -291,7 +303,7 @@ async fn term_leaves_time_for_last_words() {
     let w = Workspace::new();
     let script = "trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.02; done";
     let limited = Request {
-        timeout_ms: 1000,
+        timeout_ms: 3000,
         ..request(script)
     };
     let done = shell("eight").run(&w.jail, limited).await.expect("ran");
@@ -312,6 +324,7 @@ async fn calls_do_not_end_each_other() {
     let word = seconds(20);
     let script = format!("setsid sleep {word} >/dev/null 2>&1 &");
     shell.run(&w.jail, request(&script)).await.expect("ran");
+    until("it runs", || runs(&word)).await;
     let limited = Request {
         timeout_ms: 300,
         ..request("sleep 60")

@@ -110,7 +110,8 @@ impl Text {
         }
         buffer.clear();
         buffer.reserve(stat.size_bytes as usize + 1);
-        (&file)
+        // The plain file reads into memory that was not cleared first.
+        file.into_std()
             .take(version::HASHED_BYTES)
             .read_to_end(&mut buffer)
             .ok()?;

@@ -18,6 +18,9 @@ use super::MARK_VARIABLE;
 /// How often it is looked again after a kill: a process may have been born in between.
 const KILL_ROUNDS: usize = 5;
 
+/// More than the line of fields about a process ever has.
+const MAX_STAT_BYTES: usize = 1024;
+
 /// The most bytes of an environment that are searched for the mark.
 const MAX_ENVIRONMENT_BYTES: u64 = 1024 * 1024;
 
@@ -154,7 +157,7 @@ impl Mark {
     }
 
     fn marks(&self, proc_dir: &Dir, pid: i32) -> bool {
-        let Some(environment) = read(proc_dir, pid, "environ") else {
+        let Some(environment) = environment(proc_dir, pid) else {
             return false;
         };
         let name = format!("{MARK_VARIABLE}=");
@@ -181,7 +184,14 @@ struct Row {
 
 impl Row {
     fn read(proc_dir: &Dir, pid: i32) -> Option<Row> {
-        Row::parse(pid, &String::from_utf8_lossy(&read(proc_dir, pid, "stat")?))
+        // One read: this runs for every process of the machine after each command.
+        let mut buffer = [0; MAX_STAT_BYTES];
+        let len = proc_dir
+            .open(format!("{pid}/stat"))
+            .ok()?
+            .read(&mut buffer)
+            .ok()?;
+        Row::parse(pid, &String::from_utf8_lossy(&buffer[..len]))
     }
 
     /// The name in brackets may hold anything, so the fields are counted from its end.
@@ -231,9 +241,9 @@ fn rows(proc_dir: &Dir, since: u64) -> Vec<Row> {
         .collect()
 }
 
-fn read(proc_dir: &Dir, pid: i32, name: &str) -> Option<Vec<u8>> {
-    let file = proc_dir.open(format!("{pid}/{name}")).ok()?;
-    let mut bytes = Vec::new();
+fn environment(proc_dir: &Dir, pid: i32) -> Option<Vec<u8>> {
+    let file = proc_dir.open(format!("{pid}/environ")).ok()?.into_std();
+    let mut bytes = Vec::with_capacity(8 * 1024);
     file.take(MAX_ENVIRONMENT_BYTES)
         .read_to_end(&mut bytes)
         .ok()?;
