@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
@@ -143,15 +144,7 @@ impl Shell {
     pub async fn run(&self, jail: &Jail, request: Request) -> Result<Completion, Fault> {
         let started = Instant::now();
         check(&request)?;
-        let workdir = request.workdir.clone().unwrap_or_else(JailPath::root);
-        let place = jail.place(&workdir, LastLink::Follow)?;
-        if workdir.inside_spill().is_some() {
-            return Err(Fault::new(
-                FaultKind::Unsupported,
-                format!("`{workdir}` is a view, and no command can run in it"),
-            ));
-        }
-        let dir = place.open_dir(&workdir)?;
+        let dir = open_workdir(jail, request.workdir.as_ref())?;
 
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}/{call}", self.session);
@@ -271,6 +264,19 @@ impl Drop for CallGuard {
         }
         // The runtime reaps the child itself.
     }
+}
+
+/// The directory a command starts in, as a handle.
+fn open_workdir(jail: &Jail, workdir: Option<&JailPath>) -> Result<Dir, Fault> {
+    let workdir = workdir.cloned().unwrap_or_else(JailPath::root);
+    if workdir.inside_spill().is_some() {
+        return Err(Fault::new(
+            FaultKind::Unsupported,
+            format!("`{workdir}` is a view, and no command can run in it"),
+        )
+        .with_hint("name a directory of the workspace"));
+    }
+    jail.place(&workdir, LastLink::Follow)?.open_dir(&workdir)
 }
 
 /// TERM, a grace in which output still comes, KILL.

@@ -83,8 +83,12 @@ impl Drain {
             let left = deadline.saturating_duration_since(Instant::now());
             let came = timeout(quiet.min(left), progress.changed()).await;
             // On a busy machine the reading may lag behind, so silence alone proves nothing.
-            if came.is_err() && self.is_pipe_empty() {
-                return;
+            match came {
+                Ok(Ok(())) => {}
+                // The reading was stopped.
+                Ok(Err(_)) => return,
+                Err(_) if self.is_pipe_empty() => return,
+                Err(_) => {}
             }
         }
     }
