@@ -34,6 +34,6 @@ pub use contract::tool::harness::plugin::{
 pub use guard::Guard;
 pub use input::Input;
 pub use profile::{Decode, Profile};
-pub use tool::{Tool, outcome};
+pub use tool::{Tool, outcome, quoted};
 
 pub use serde_json;

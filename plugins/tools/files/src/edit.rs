@@ -9,12 +9,12 @@ mod near;
 mod plan;
 mod region;
 
-use harness_sdk::serde_json::json;
 use harness_sdk::workspace_write::{self, Basis};
 use harness_sdk::{Fault, FaultKind, Input, Outcome, fault, outcome, workspace_read};
 
 use crate::source;
 use crate::text::{self, Kind, counted};
+use crate::write;
 use flat::Flat;
 
 /// How many line numbers of an ambiguous match are named.
@@ -49,7 +49,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         text.push_str(&format!("[{note}]\n"));
     }
     let mut outcome = outcome(text, format!("edited `{path}`, {count}"));
-    outcome.data = Some(json!({ "path": path, "diff": receipt.diff }).to_string());
+    outcome.data = Some(write::data(path, &receipt));
     Ok(outcome)
 }
 

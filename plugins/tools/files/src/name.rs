@@ -9,10 +9,10 @@ const MOST: usize = 3;
 /// The nearest of `names`, best first: the same but for case, then few edits, then one that
 /// contains the other.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let folded = wanted.to_lowercase();
+    let folded = wanted.to_ascii_lowercase();
     let mut scored: Vec<(usize, &str)> = names
         .filter_map(|name| {
-            let other = name.to_lowercase();
+            let other = name.to_ascii_lowercase();
             let edits = distance(&folded, &other);
             let stem = |text: &str| text.split('.').next().unwrap_or_default().to_owned();
             let is_part = folded.len() > 2 && (other.contains(&folded) || folded.contains(&other));
@@ -20,9 +20,14 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
             (is_near || is_part || stem(&folded) == stem(&other)).then_some((edits, name))
         })
         .collect();
-    scored.sort();
-    scored.truncate(MOST);
-    scored.into_iter().map(|(_, name)| name).collect()
+    // A few picks instead of a sort, which costs thousands of bytes in a component.
+    let mut chosen = Vec::new();
+    while chosen.len() < MOST
+        && let Some(best) = (0..scored.len()).min_by_key(|place| scored[*place])
+    {
+        chosen.push(scored.swap_remove(best).1);
+    }
+    chosen
 }
 
 /// Single-character insertions, removals and replacements between two names.

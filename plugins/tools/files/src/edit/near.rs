@@ -32,19 +32,19 @@ pub(crate) fn regions(flat: &Flat, old: &str) -> Vec<String> {
         .map(Pairs::of)
         .collect();
 
-    let mut scored: Vec<(u32, usize)> = (0..file.len())
-        .map(|at| (score(&wanted, &file[at..]), at))
-        .filter(|(score, _)| *score >= THRESHOLD)
+    let scores: Vec<u32> = (0..file.len())
+        .map(|at| score(&wanted, &file[at..]))
         .collect();
-    scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
+    // A few picks instead of a sort, which costs thousands of bytes in a component.
     let mut chosen: Vec<usize> = Vec::new();
-    for (_, at) in scored {
-        if chosen.iter().all(|other| at.abs_diff(*other) >= old.len()) {
-            chosen.push(at);
-        }
-        if chosen.len() == MOST {
-            break;
-        }
+    while chosen.len() < MOST {
+        let is_apart = |at: &usize| chosen.iter().all(|other| at.abs_diff(*other) >= old.len());
+        let best = (0..scores.len())
+            .rev()
+            .filter(|at| scores[*at] >= THRESHOLD && is_apart(at))
+            .max_by_key(|at| scores[*at]);
+        let Some(best) = best else { break };
+        chosen.push(best);
     }
     chosen
         .into_iter()
