@@ -5,7 +5,7 @@
 //! not in the table below stops the build, so that none is forgotten in silence. Never runs a
 //! plugin and never judges one: the host does that when it loads them.
 
-#![allow(
+#![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::print_stdout,
@@ -38,12 +38,7 @@ const fn guest(
     name: &'static str,
     role: &'static str,
 ) -> Guest {
-    Guest {
-        folder,
-        package,
-        name,
-        role,
-    }
+    Guest { folder, package, name, role }
 }
 
 const GUESTS: &[Guest] = &[
@@ -71,13 +66,7 @@ fn bundle() -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
     let root = ancestor(&manifest_folder, 2)?;
 
-    for path in [
-        "wit",
-        "plugins/sdk",
-        "plugins/tools",
-        "plugins/guards",
-        "plugins/profiles",
-    ] {
+    for path in ["wit", "plugins/sdk", "plugins/tools", "plugins/guards", "plugins/profiles"] {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     for path in ["Cargo.lock", "Cargo.toml", "plugins/bundle/build.rs"] {
@@ -112,9 +101,7 @@ fn refuse_unlisted(plugins: &Path) -> Result<(), String> {
         let entries = fs::read_dir(&folder).map_err(|err| cause("read", &folder, &err))?;
         for entry in entries {
             let path = entry.map_err(|err| cause("read", &folder, &err))?.path();
-            let listed = GUESTS
-                .iter()
-                .any(|guest| plugins.join(guest.folder) == path);
+            let listed = GUESTS.iter().any(|guest| plugins.join(guest.folder) == path);
             if path.join("Cargo.toml").is_file() && !listed {
                 return Err(format!(
                     "`{}` is not bundled: add it to `GUESTS` in plugins/bundle/build.rs",
@@ -135,15 +122,12 @@ fn ensure_target() -> Result<(), String> {
         "cargo::warning=target {TARGET} is not installed: running `rustup target add {TARGET}`"
     );
     // `RUSTUP_TOOLCHAIN` is set by rustup's own cargo, and names the toolchain in use.
-    let added = Command::new("rustup")
-        .args(["target", "add", TARGET])
-        .status();
+    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
     if added.is_ok_and(|status| status.success()) && is_target_installed()? {
         return Ok(());
     }
-    let toolchain = env::var("RUSTUP_TOOLCHAIN")
-        .map(|name| format!(" --toolchain {name}"))
-        .unwrap_or_default();
+    let toolchain =
+        env::var("RUSTUP_TOOLCHAIN").map(|name| format!(" --toolchain {name}")).unwrap_or_default();
     Err(format!(
         "the plugins need the target {TARGET} and it could not be installed; \
          run: rustup target add {TARGET}{toolchain}"
@@ -177,14 +161,7 @@ fn build_guests(root: &Path, target_folder: &Path) -> Result<PathBuf, String> {
     cargo
         .current_dir(root)
         .env("RUSTFLAGS", "-Ctarget-feature=+simd128")
-        .args([
-            "build",
-            "--profile",
-            "guest",
-            "--locked",
-            "--target",
-            TARGET,
-        ])
+        .args(["build", "--profile", "guest", "--locked", "--target", TARGET])
         .arg("--target-dir")
         .arg(target_folder);
     for guest in GUESTS {
@@ -208,16 +185,8 @@ fn is_of_the_outer_build(name: &str) -> bool {
         "CARGO_SOURCE_",
         "CARGO_TERM_",
     ];
-    const PREFIXES: [&str; 8] = [
-        "CARGO",
-        "__CARGO",
-        "RUSTC",
-        "RUSTDOC",
-        "RUSTFLAGS",
-        "CLIPPY_",
-        "DEP_",
-        "MIRI",
-    ];
+    const PREFIXES: [&str; 8] =
+        ["CARGO", "__CARGO", "RUSTC", "RUSTDOC", "RUSTFLAGS", "CLIPPY_", "DEP_", "MIRI"];
     const NAMES: [&str; 9] = [
         "TARGET",
         "HOST",

@@ -37,16 +37,8 @@ mod tests {
     fn every_plugin_is_a_component() {
         for plugin in PLUGINS {
             let Plugin { name, bytes, .. } = plugin;
-            assert_eq!(
-                &bytes[..8],
-                b"\0asm\x0d\0\x01\0",
-                "`{name}` is not a component"
-            );
-            assert!(
-                bytes.len() < 256 * 1024,
-                "`{name}` has grown to {} bytes",
-                bytes.len()
-            );
+            assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "`{name}` is not a component");
+            assert!(bytes.len() < 256 * 1024, "`{name}` has grown to {} bytes", bytes.len());
         }
     }
 

@@ -102,10 +102,7 @@ impl<P: Profile> profile::GuestDecoder for ExportedDecoder<P> {
     fn new(name: String, streaming: bool) -> Self {
         report_panics();
         let decoder = RefCell::new(P::decoder(&name, streaming));
-        ExportedDecoder {
-            decoder,
-            profile: PhantomData,
-        }
+        ExportedDecoder { decoder, profile: PhantomData }
     }
 
     fn push(&self, event: StreamEvent) -> Vec<Delta> {

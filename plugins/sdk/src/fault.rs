@@ -37,11 +37,7 @@ pub fn failed(message: impl Into<String>) -> Fault {
 }
 
 fn of(kind: FaultKind, message: impl Into<String>) -> Fault {
-    Fault {
-        kind,
-        message: message.into(),
-        hint: None,
-    }
+    Fault { kind, message: message.into(), hint: None }
 }
 
 impl Fault {

@@ -17,10 +17,7 @@ pub trait Guard {
 impl Denial {
     /// A refusal under the rule's name; the reason tells the model what to do instead.
     pub fn new(rule: impl Into<String>, reason: impl Into<String>) -> Denial {
-        Denial {
-            rule: rule.into(),
-            reason: reason.into(),
-        }
+        Denial { rule: rule.into(), reason: reason.into() }
     }
 }
 

@@ -59,9 +59,7 @@ impl Input {
     ///
     /// `invalid-input` when it is there and not a boolean.
     pub fn is_set(&self, name: &str) -> Result<bool, Fault> {
-        Ok(self
-            .read(name, "true or false", Value::as_bool)?
-            .unwrap_or(false))
+        Ok(self.read(name, "true or false", Value::as_bool)?.unwrap_or(false))
     }
 
     fn read<'a, T>(
@@ -98,18 +96,9 @@ mod tests {
     fn what_is_wrong_is_said() {
         let input = Input::parse(r#"{"n":-1,"a":1}"#).unwrap();
         let message = |result: Result<Option<u64>, Fault>| result.unwrap_err().message;
-        assert_eq!(
-            message(input.number("n")),
-            "argument `n` must be a whole number"
-        );
-        assert_eq!(
-            input.text("a").unwrap_err().message,
-            "argument `a` must be a string"
-        );
-        assert_eq!(
-            input.text("q").unwrap_err().message,
-            "argument `q` is missing"
-        );
+        assert_eq!(message(input.number("n")), "argument `n` must be a whole number");
+        assert_eq!(input.text("a").unwrap_err().message, "argument `a` must be a string");
+        assert_eq!(input.text("q").unwrap_err().message, "argument `q` is missing");
         assert!(Input::parse("[]").is_err());
         assert!(Input::parse("{").is_err());
     }

@@ -51,9 +51,7 @@ pub trait Profile: 'static {
     /// A decoder for one reply.
     fn decoder(name: &str, streaming: bool) -> Box<dyn Decode> {
         let _ = streaming;
-        Box::new(NoWire {
-            profile: name.to_owned(),
-        })
+        Box::new(NoWire { profile: name.to_owned() })
     }
 }
 
@@ -87,9 +85,7 @@ impl Decode for NoWire {
 }
 
 fn no_wire(profile: &str) -> Fault {
-    fault::unsupported(format!(
-        "profile `{profile}` is data only and has no wire of its own"
-    ))
+    fault::unsupported(format!("profile `{profile}` is data only and has no wire of its own"))
 }
 
 /// Exports a type that implements [`Profile`]. Once in a crate; nothing happens on native targets.
@@ -121,10 +117,7 @@ mod tests {
     #[test]
     fn a_profile_of_data_refuses_to_be_a_wire() {
         let fault = DataOnly::frame_request("plain", "{}").unwrap_err();
-        assert_eq!(
-            fault.message,
-            "profile `plain` is data only and has no wire of its own"
-        );
+        assert_eq!(fault.message, "profile `plain` is data only and has no wire of its own");
         assert!(DataOnly::encode_message("plain", "{}").is_err());
         assert_eq!(DataOnly::classify("plain", 500, &[], ""), None);
         assert_eq!(DataOnly::rescue("plain", "", &[]), None);

@@ -60,11 +60,7 @@ mod tests {
     fn time_left_and_time_asked() {
         let check = |left, asked, rule: Option<&str>| {
             let denial = judge(left, asked);
-            assert_eq!(
-                denial.as_ref().map(|denial| denial.rule.as_str()),
-                rule,
-                "{denial:?}"
-            );
+            assert_eq!(denial.as_ref().map(|denial| denial.rule.as_str()), rule, "{denial:?}");
         };
         check(60_000, None, None);
         check(60_000, Some(60_000), None);

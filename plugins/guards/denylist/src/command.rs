@@ -3,10 +3,7 @@
 
 /// Commands that run the command in their arguments, with the options that take a value.
 const PREFIXES: [(&str, &[&str]); 16] = [
-    (
-        "sudo",
-        &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-U", "-D"],
-    ),
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-U", "-D"]),
     ("doas", &["-u", "-C"]),
     ("env", &["-u", "-C", "-S", "--unset", "--chdir"]),
     ("nohup", &[]),
@@ -62,9 +59,7 @@ pub(crate) fn name(word: &str) -> &str {
 
 /// Is the command a shell?
 pub(crate) fn is_shell(words: &[String]) -> bool {
-    bare(words)
-        .first()
-        .is_some_and(|word| SHELLS.contains(&name(word)))
+    bare(words).first().is_some_and(|word| SHELLS.contains(&name(word)))
 }
 
 /// The script in the arguments: of `sh -c …`, or of `eval …`.
@@ -79,10 +74,7 @@ pub(crate) fn inner_script(words: &[String]) -> Option<String> {
     let is_script =
         |word: &String| word.starts_with('-') && !word.starts_with("--") && word[1..].contains('c');
     let place = words.iter().position(is_script)?;
-    words[place + 1..]
-        .iter()
-        .find(|word| !word.starts_with('-'))
-        .cloned()
+    words[place + 1..].iter().find(|word| !word.starts_with('-')).cloned()
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -91,8 +83,6 @@ fn is_assignment(word: &str) -> bool {
     };
     let name = name.strip_suffix('+').unwrap_or(name);
     let mut chars = name.chars();
-    chars
-        .next()
-        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -27,14 +27,7 @@ const HARMLESS: [&str; 8] = [
 
 type Rule = fn(&[String], &[&str]) -> Option<Denial>;
 
-const RULES: [Rule; 6] = [
-    remove,
-    change_mode,
-    make_filesystem,
-    copy_to_device,
-    switch_off,
-    git,
-];
+const RULES: [Rule; 6] = [remove, change_mode, make_filesystem, copy_to_device, switch_off, git];
 
 /// The first accident among the commands.
 pub(crate) fn first(commands: &[Simple], denied: &[Vec<String>]) -> Option<Denial> {
@@ -79,37 +72,25 @@ fn judge(words: &[String], outputs: &[String], denied: &[Vec<String>]) -> Option
             ));
         }
     }
-    let operands: Vec<&str> = words[1..]
-        .iter()
-        .map(String::as_str)
-        .filter(|word| !word.starts_with('-'))
-        .collect();
+    let operands: Vec<&str> =
+        words[1..].iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     RULES.iter().find_map(|rule| rule(words, &operands))
 }
 
 /// Is the short option among the bundled ones, or the long one given?
 fn has_option(words: &[String], short: &[char], long: &str) -> bool {
-    words[1..]
-        .iter()
-        .take_while(|word| *word != "--")
-        .any(|word| {
-            let is_short = word.starts_with('-') && !word.starts_with("--");
-            word == long || (is_short && word.contains(short))
-        })
+    words[1..].iter().take_while(|word| *word != "--").any(|word| {
+        let is_short = word.starts_with('-') && !word.starts_with("--");
+        word == long || (is_short && word.contains(short))
+    })
 }
 
 /// A path without what does not change where it leads: `//`, a final `/`, `/.` or `/*`.
 fn place(path: &str) -> String {
     let is_absolute = path.starts_with('/');
-    let parts: Vec<&str> = path
-        .split('/')
-        .filter(|part| !matches!(*part, "" | "." | "*" | ".*"))
-        .collect();
-    if is_absolute {
-        format!("/{}", parts.join("/"))
-    } else {
-        parts.join("/")
-    }
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !matches!(*part, "" | "." | "*" | ".*")).collect();
+    if is_absolute { format!("/{}", parts.join("/")) } else { parts.join("/") }
 }
 
 fn is_system(path: &str) -> bool {
@@ -169,10 +150,8 @@ fn copy_to_device(words: &[String], operands: &[&str]) -> Option<Denial> {
     if name(&words[0]) != "dd" {
         return None;
     }
-    let target = operands
-        .iter()
-        .filter_map(|word| word.strip_prefix("of="))
-        .find(|path| is_device(path))?;
+    let target =
+        operands.iter().filter_map(|word| word.strip_prefix("of=")).find(|path| is_device(path))?;
     Some(Denial::new(
         "device",
         format!("`dd of={target}` would overwrite the device: write to a file in the workspace"),
@@ -214,9 +193,7 @@ fn git(words: &[String], _operands: &[&str]) -> Option<Denial> {
         return None;
     }
     let is_forced = has_option(rest, &['f'], "--force")
-        || rest[1..]
-            .iter()
-            .any(|word| word.starts_with('+') && word.len() > 1);
+        || rest[1..].iter().any(|word| word.starts_with('+') && word.len() > 1);
     is_forced.then(|| {
         Denial::new(
             "force-push",
@@ -233,27 +210,20 @@ fn is_fetcher(command: &str) -> bool {
 fn runs_fetched(words: &[String]) -> bool {
     words[1..].iter().any(|word| {
         let script = word.strip_prefix("$(").or_else(|| word.strip_prefix("<("));
-        script
-            .and_then(|script| script.split_whitespace().next())
-            .is_some_and(is_fetcher)
+        script.and_then(|script| script.split_whitespace().next()).is_some_and(is_fetcher)
     })
 }
 
 /// A function that pipes itself into itself in the background.
 fn fork_bomb(commands: &[Simple]) -> Option<Denial> {
     let defined = commands.iter().filter(|simple| simple.is_definition);
-    let is_bomb = defined
-        .filter_map(|simple| simple.words.first())
-        .any(|bomb| {
-            commands.windows(2).any(|pair| {
-                let calls = |simple: &Simple| simple.words.first() == Some(bomb);
-                calls(&pair[0]) && calls(&pair[1]) && pair[1].is_piped && pair[1].is_background
-            })
-        });
+    let is_bomb = defined.filter_map(|simple| simple.words.first()).any(|bomb| {
+        commands.windows(2).any(|pair| {
+            let calls = |simple: &Simple| simple.words.first() == Some(bomb);
+            calls(&pair[0]) && calls(&pair[1]) && pair[1].is_piped && pair[1].is_background
+        })
+    });
     is_bomb.then(|| {
-        Denial::new(
-            "fork-bomb",
-            "this starts processes without end: start a fixed number of them",
-        )
+        Denial::new("fork-bomb", "this starts processes without end: start a fixed number of them")
     })
 }

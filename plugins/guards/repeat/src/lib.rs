@@ -34,9 +34,7 @@ impl Guard for Repeat {
             return None;
         };
         let is_enough = row.len() == ENOUGH;
-        let says_the_same = row
-            .iter()
-            .all(|past| past.outcome_digest == newest.outcome_digest);
+        let says_the_same = row.iter().all(|past| past.outcome_digest == newest.outcome_digest);
         if !is_enough || !says_the_same || oldest.workspace_changed_since {
             return None;
         }

@@ -72,8 +72,5 @@ fn another_tool_is_another_call() {
     let earlier = || ["a 1", "a 1", "a 1"].map(past).to_vec();
     assert_eq!(judge("list", earlier()), None);
     let reason = judge("read", earlier()).unwrap().reason;
-    assert!(
-        reason.starts_with("`read` was called 3 times in a row"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("`read` was called 3 times in a row"), "{reason}");
 }

@@ -15,11 +15,7 @@ impl Profile for Profiles {
     fn describe() -> Vec<Description> {
         vec![
             description("generic", "*", quirks("max_tokens")),
-            description(
-                "openai",
-                "https://api.openai.com/*",
-                quirks("max_completion_tokens"),
-            ),
+            description("openai", "https://api.openai.com/*", quirks("max_completion_tokens")),
         ]
     }
 }
@@ -56,10 +52,7 @@ mod tests {
     #[test]
     fn every_description_is_a_whole_table() {
         let described = Profiles::describe();
-        let names: Vec<_> = described
-            .iter()
-            .map(|description| &*description.name)
-            .collect();
+        let names: Vec<_> = described.iter().map(|description| &*description.name).collect();
         assert_eq!(names, ["generic", "openai"]);
         for description in &described {
             let quirks: Value = serde_json::from_str(&description.quirks).unwrap();

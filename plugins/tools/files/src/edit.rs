@@ -28,10 +28,8 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
 
     let file = source::whole(path).map_err(not_found_means_write)?;
     if let Kind::Utf16 { .. } = text::kind(&file.bytes) {
-        return Err(
-            fault::unsupported(format!("file `{path}` is UTF-16; `edit` works on UTF-8"))
-                .hint("replace the whole file with `write`, which keeps its encoding"),
-        );
+        return Err(fault::unsupported(format!("file `{path}` is UTF-16; `edit` works on UTF-8"))
+            .hint("replace the whole file with `write`, which keeps its encoding"));
     }
     let change = plan::change(&file.bytes, old, new, is_all)
         .map_err(|miss| explain(path, &file.bytes, old, miss))?;
@@ -59,10 +57,8 @@ fn refuse_no_change(old: &str, new: &str) -> Result<(), Fault> {
             .hint("give the exact text to replace; to create a file use `write`"));
     }
     if old == new {
-        return Err(
-            fault::invalid("`old` and `new` are the same; nothing would change")
-                .hint("give in `new` what should stand there instead"),
-        );
+        return Err(fault::invalid("`old` and `new` are the same; nothing would change")
+            .hint("give in `new` what should stand there instead"));
     }
     if flat::flatten(old.as_bytes()) == flat::flatten(new.as_bytes()) {
         return Err(fault::invalid(
@@ -85,16 +81,9 @@ fn explain(path: &str, file: &[u8], old: &str, miss: plan::Miss) -> Fault {
     match miss {
         plan::Miss::Several(lines) => {
             let count = lines.len();
-            let named: Vec<String> = lines
-                .iter()
-                .take(MAX_NAMED_LINES)
-                .map(ToString::to_string)
-                .collect();
-            let more = if count > MAX_NAMED_LINES {
-                " and more"
-            } else {
-                ""
-            };
+            let named: Vec<String> =
+                lines.iter().take(MAX_NAMED_LINES).map(ToString::to_string).collect();
+            let more = if count > MAX_NAMED_LINES { " and more" } else { "" };
             fault::invalid(format!(
                 "`old` occurs {count} times in `{path}`, at lines {}{more}",
                 named.join(", ")

@@ -32,9 +32,7 @@ impl Tool for Files {
             "read" => read::run(&input),
             "write" => write::run(&input),
             "edit" => edit::run(&input),
-            other => Err(fault::unsupported(format!(
-                "this component has no tool `{other}`"
-            ))),
+            other => Err(fault::unsupported(format!("this component has no tool `{other}`"))),
         }
     }
 }

@@ -144,9 +144,7 @@ impl Pager {
 
     fn show_line(&mut self, length: u64) {
         let number = self.number;
-        let whole = usize::try_from(length)
-            .unwrap_or(usize::MAX)
-            .min(self.kept.len());
+        let whole = usize::try_from(length).unwrap_or(usize::MAX).min(self.kept.len());
         let (text, taken) = prefix(&self.kept[..whole], MAX_LINE_CHARS, usize::MAX);
         let is_whole = taken as u64 == length;
         let mut line = format!("{number}\t{text}");
@@ -194,10 +192,9 @@ impl Pager {
         let footer = match self.window {
             Window::Lines { first, .. } if total < first => return Err(Past::Lines(total)),
             Window::Lines { first, .. } => match self.next {
-                Some(next) if is_at_end => Some(format!(
-                    "lines {first}-{} of {total}; go on with offset {next}",
-                    next - 1
-                )),
+                Some(next) if is_at_end => {
+                    Some(format!("lines {first}-{} of {total}; go on with offset {next}", next - 1))
+                }
                 Some(next) => Some(format!(
                     "lines {first}-{}, and the file goes on; go on with offset {next}",
                     next - 1
@@ -211,10 +208,9 @@ impl Pager {
                 Some(Piece { end, length }) if end < length => Some(format!(
                     "line {line}, bytes {byte}-{end} of {length}; go on with offset {line}, byte {end}"
                 )),
-                Some(_) if line < total || !is_at_end => Some(format!(
-                    "end of line {line}; go on with offset {}",
-                    line + 1
-                )),
+                Some(_) if line < total || !is_at_end => {
+                    Some(format!("end of line {line}; go on with offset {}", line + 1))
+                }
                 Some(_) => Some(format!("end of line {line}, the last one")),
             },
         };
@@ -226,24 +222,14 @@ impl Pager {
                 "[\u{FFFD} stands for bytes that are not UTF-8, Latin-1 perhaps; `edit` leaves them alone]\n",
             );
         }
-        Ok(Page {
-            text: self.text,
-            shown: self.shown,
-        })
+        Ok(Page { text: self.text, shown: self.shown })
     }
 }
 
 /// One line for people who watch.
 pub(crate) fn summary(path: &str, page: &Page) -> String {
-    let lines = page
-        .shown
-        .iter()
-        .map(|(first, last)| last - first + 1)
-        .sum::<u64>();
-    format!(
-        "read `{path}`, {}",
-        counted(usize::try_from(lines).unwrap_or(usize::MAX), "line")
-    )
+    let lines = page.shown.iter().map(|(first, last)| last - first + 1).sum::<u64>();
+    format!("read `{path}`, {}", counted(usize::try_from(lines).unwrap_or(usize::MAX), "line"))
 }
 
 #[cfg(test)]

@@ -99,10 +99,8 @@ fn past_the_end(path: &str, window: Window, past: &Past) -> Fault {
     match past {
         Past::Lines(total) => {
             let lines = text::counted(usize::try_from(*total).unwrap_or(usize::MAX), "line");
-            fault::invalid(format!(
-                "file `{path}` has {lines}; offset {line} is past its end"
-            ))
-            .hint(format!("use an offset from 1 to {total}"))
+            fault::invalid(format!("file `{path}` has {lines}; offset {line} is past its end"))
+                .hint(format!("use an offset from 1 to {total}"))
         }
         Past::Bytes(length) => {
             fault::invalid(format!("line {line} of `{path}` ends at byte {length}"))
@@ -119,26 +117,17 @@ fn with_near_names(path: &str, fault: Fault) -> Fault {
     let path = path.trim_end_matches('/');
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let Ok(entries) = workspace_read::entries(folder) else {
-        return fault.hint(format!(
-            "there is no directory `{folder}` either; find the file with `glob`"
-        ));
+        return fault
+            .hint(format!("there is no directory `{folder}` either; find the file with `glob`"));
     };
-    let names = entries
-        .iter()
-        .map(|entry| entry.path.rsplit('/').next().unwrap_or_default());
+    let names = entries.iter().map(|entry| entry.path.rsplit('/').next().unwrap_or_default());
     let near = name::nearest(name, names);
     if near.is_empty() {
         return fault.hint(format!("find it with `glob`, pattern `**/{name}`"));
     }
     let near: Vec<String> = near
         .into_iter()
-        .map(|name| {
-            if folder == "." {
-                format!("`{name}`")
-            } else {
-                format!("`{folder}/{name}`")
-            }
-        })
+        .map(|name| if folder == "." { format!("`{name}`") } else { format!("`{folder}/{name}`") })
         .collect();
     fault.hint(format!("did you mean {}?", near.join(" or ")))
 }
@@ -150,10 +139,7 @@ mod tests {
     #[test]
     fn past_the_end_names_what_there_is() {
         let fault = past_the_end("a", Window::Lines { first: 9, limit: 1 }, &Past::Lines(1));
-        assert_eq!(
-            fault.message,
-            "file `a` has 1 line; offset 9 is past its end"
-        );
+        assert_eq!(fault.message, "file `a` has 1 line; offset 9 is past its end");
         assert_eq!(fault.hint.as_deref(), Some("use an offset from 1 to 1"));
         let fault = past_the_end("a", Window::Piece { line: 2, byte: 9 }, &Past::Bytes(4));
         assert_eq!(fault.message, "line 2 of `a` ends at byte 4");

@@ -26,12 +26,7 @@ pub(crate) struct Pieces<'a> {
 
 impl<'a> Pieces<'a> {
     pub(crate) fn of(path: &'a str) -> Pieces<'a> {
-        Pieces {
-            path,
-            at: 0,
-            size: None,
-            version: String::new(),
-        }
+        Pieces { path, at: 0, size: None, version: String::new() }
     }
 
     /// The size of the file, known after the first piece.
@@ -45,19 +40,13 @@ impl<'a> Pieces<'a> {
         }
         let content = workspace_read::read(self.path, self.at, 0)?;
         if self.size.is_some() && self.version != content.version {
-            return Err(
-                fault::conflict(format!("file `{}` changed while it was read", self.path))
-                    .hint("read it again"),
-            );
+            return Err(fault::conflict(format!("file `{}` changed while it was read", self.path))
+                .hint("read it again"));
         }
         self.size = Some(content.size_bytes);
         self.version = content.version;
         self.at += content.bytes.len() as u64;
-        Ok(if content.bytes.is_empty() {
-            None
-        } else {
-            Some(content.bytes)
-        })
+        Ok(if content.bytes.is_empty() { None } else { Some(content.bytes) })
     }
 }
 
@@ -75,8 +64,5 @@ pub(crate) fn whole(path: &str) -> Result<Whole, Fault> {
     while let Some(more) = pieces.next()? {
         bytes.extend_from_slice(&more);
     }
-    Ok(Whole {
-        bytes,
-        version: pieces.version,
-    })
+    Ok(Whole { bytes, version: pieces.version })
 }

@@ -73,10 +73,7 @@ mod tests {
             let schema: Value = harness_sdk::serde_json::from_str(&spec.input_schema).unwrap();
             assert_eq!(schema["additionalProperties"], false);
             for (name, field) in schema["properties"].as_object().unwrap() {
-                assert!(
-                    field["description"].is_string(),
-                    "`{name}` is not described"
-                );
+                assert!(field["description"].is_string(), "`{name}` is not described");
             }
             bytes += spec.name.len() + spec.description.len() + spec.input_schema.len();
         }

@@ -65,9 +65,7 @@ pub(crate) fn kind(head: &[u8]) -> Kind {
     if head.contains(&0) || odd * 10 > head.len() * 3 {
         return Kind::Binary("binary data");
     }
-    Kind::Text {
-        bom: head.starts_with(BOM),
-    }
+    Kind::Text { bom: head.starts_with(BOM) }
 }
 
 /// Bytes that text rarely holds: control characters, and what is not UTF-8.
@@ -82,18 +80,12 @@ fn odd_bytes(head: &[u8]) -> usize {
 
 /// Decodes UTF-16, the mark already counted in; unpaired surrogates become U+FFFD.
 pub(crate) fn decode_utf16(bytes: &[u8], little: bool) -> String {
-    let units = bytes
-        .get(2..)
-        .unwrap_or_default()
-        .chunks(2)
-        .map(|pair| match *pair {
-            [low, high] if little => u16::from_le_bytes([low, high]),
-            [high, low] => u16::from_be_bytes([high, low]),
-            _ => 0xFFFD,
-        });
-    char::decode_utf16(units)
-        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect()
+    let units = bytes.get(2..).unwrap_or_default().chunks(2).map(|pair| match *pair {
+        [low, high] if little => u16::from_le_bytes([low, high]),
+        [high, low] => u16::from_be_bytes([high, low]),
+        _ => 0xFFFD,
+    });
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// Encodes as UTF-16 with its mark.
@@ -101,13 +93,7 @@ pub(crate) fn encode_utf16(text: &str, little: bool) -> Vec<u8> {
     "\u{FEFF}"
         .encode_utf16()
         .chain(text.encode_utf16())
-        .flat_map(|unit| {
-            if little {
-                unit.to_le_bytes()
-            } else {
-                unit.to_be_bytes()
-            }
-        })
+        .flat_map(|unit| if little { unit.to_le_bytes() } else { unit.to_be_bytes() })
         .collect()
 }
 
@@ -158,15 +144,10 @@ mod tests {
         check(b"\xFE\xFF\0a", Kind::Utf16 { little: false });
         check(b"\xFF\xFE\0\0a\0\0\0", Kind::Binary("UTF-32 text"));
         check(b"\xFF\xD8\xFF\xE0\0\x10JFIF", Kind::Binary("JPEG image"));
-        check(
-            b"GIF8 is how such a file starts\n",
-            Kind::Text { bom: false },
-        );
+        check(b"GIF8 is how such a file starts\n", Kind::Text { bom: false });
         check(b"GIF89a\x01\0", Kind::Binary("GIF image"));
         check(b"a\0b", Kind::Binary("binary data"));
-        let noise: Vec<u8> = (0..2_000_u32)
-            .map(|i| (i * 7_919 % 251 + 3) as u8)
-            .collect();
+        let noise: Vec<u8> = (0..2_000_u32).map(|i| (i * 7_919 % 251 + 3) as u8).collect();
         check(&noise, Kind::Binary("binary data"));
     }
 

@@ -44,10 +44,9 @@ fn in_the_form_of(old: &[u8], content: &str) -> (Vec<u8>, Option<&'static str>) 
         (content.to_owned(), false)
     };
     match text::kind(old) {
-        Kind::Utf16 { little } => (
-            text::encode_utf16(&content, little),
-            Some("kept the file's UTF-16"),
-        ),
+        Kind::Utf16 { little } => {
+            (text::encode_utf16(&content, little), Some("kept the file's UTF-16"))
+        }
         Kind::Text { bom: true } => {
             let note = if crlf {
                 "kept the file's byte order mark and CRLF line endings"
@@ -56,10 +55,7 @@ fn in_the_form_of(old: &[u8], content: &str) -> (Vec<u8>, Option<&'static str>) 
             };
             ([BOM, content.as_bytes()].concat(), Some(note))
         }
-        _ => (
-            content.into_bytes(),
-            crlf.then_some("kept the file's CRLF line endings"),
-        ),
+        _ => (content.into_bytes(), crlf.then_some("kept the file's CRLF line endings")),
     }
 }
 
@@ -69,11 +65,7 @@ fn has_only_crlf(bytes: &[u8]) -> bool {
 }
 
 fn answer(path: &str, lines: usize, note: Option<&str>, receipt: Receipt) -> Outcome {
-    let verb = if receipt.created {
-        "created"
-    } else {
-        "replaced"
-    };
+    let verb = if receipt.created { "created" } else { "replaced" };
     let size = format!("{} bytes, {}", receipt.size_bytes, counted(lines, "line"));
     let mut text = format!("{verb} `{path}` ({size})\n");
     for note in note.into_iter().chain(receipt.note.as_deref()) {
@@ -81,11 +73,7 @@ fn answer(path: &str, lines: usize, note: Option<&str>, receipt: Receipt) -> Out
     }
     // The diff of a new file would only repeat what the model has just written.
     if !receipt.created {
-        text.push_str(if receipt.diff.is_empty() {
-            "nothing changed\n"
-        } else {
-            &receipt.diff
-        });
+        text.push_str(if receipt.diff.is_empty() { "nothing changed\n" } else { &receipt.diff });
     }
     let mut outcome = outcome(text, format!("{verb} `{path}`, {size}"));
     outcome.data = Some(data(path, &receipt));
@@ -94,11 +82,7 @@ fn answer(path: &str, lines: usize, note: Option<&str>, receipt: Receipt) -> Out
 
 /// For clients: the path and what changed.
 pub(crate) fn data(path: &str, receipt: &Receipt) -> String {
-    format!(
-        r#"{{"path":{},"diff":{}}}"#,
-        quoted(path),
-        quoted(&receipt.diff)
-    )
+    format!(r#"{{"path":{},"diff":{}}}"#, quoted(path), quoted(&receipt.diff))
 }
 
 #[cfg(test)]
@@ -116,11 +100,7 @@ mod tests {
         check(b"a\r\nb\n", "x\ny\n", b"x\ny\n");
         check(b"a\r\nb\r\n", "x\r\ny", b"x\r\ny");
         check(b"\xEF\xBB\xBFhello\n", "hello2\n", b"\xEF\xBB\xBFhello2\n");
-        check(
-            b"\xEF\xBB\xBFhello\n",
-            "\u{FEFF}hello2\n",
-            b"\xEF\xBB\xBFhello2\n",
-        );
+        check(b"\xEF\xBB\xBFhello\n", "\u{FEFF}hello2\n", b"\xEF\xBB\xBFhello2\n");
         check(b"\xFF\xFEa\0", "b", b"\xFF\xFEb\0");
         check(b"", "x\n", b"x\n");
     }
@@ -139,15 +119,9 @@ mod tests {
             _ => String::new(),
         };
         let created = answer("a", 2, None, receipt(true, "+x\n+y\n"));
-        assert_eq!(
-            created.data.as_deref(),
-            Some(r#"{"path":"a","diff":"+x\n+y\n"}"#)
-        );
+        assert_eq!(created.data.as_deref(), Some(r#"{"path":"a","diff":"+x\n+y\n"}"#));
         assert_eq!(text(created), "created `a` (4 bytes, 2 lines)\n");
         let replaced = answer("a", 2, Some("kept it"), receipt(false, "-z\n+x\n"));
-        assert_eq!(
-            text(replaced),
-            "replaced `a` (4 bytes, 2 lines)\n[kept it]\n-z\n+x\n"
-        );
+        assert_eq!(text(replaced), "replaced `a` (4 bytes, 2 lines)\n[kept it]\n-z\n+x\n");
     }
 }

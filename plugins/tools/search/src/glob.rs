@@ -18,10 +18,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         limit: PAGE,
     };
     let page = workspace_read::glob(&query)?;
-    Ok(outcome(
-        shown(&query, &page),
-        format!("glob `{pattern}`, {} found", page.total),
-    ))
+    Ok(outcome(shown(&query, &page), format!("glob `{pattern}`, {} found", page.total)))
 }
 
 fn shown(query: &GlobQuery, page: &GlobPage) -> String {
@@ -43,10 +40,7 @@ fn shown(query: &GlobQuery, page: &GlobPage) -> String {
         }
         text.push('\n');
     } else if page.entries.is_empty() {
-        text.push_str(&format!(
-            "[offset {offset} is past the last of {} entries]\n",
-            page.total
-        ));
+        text.push_str(&format!("[offset {offset} is past the last of {} entries]\n", page.total));
     } else if end < page.total {
         text.push_str(&format!(
             "[entries {}-{end} of {}; go on with offset {end}]\n",
@@ -86,24 +80,14 @@ mod tests {
             size_bytes: 0,
             modified_ms: 0,
         });
-        let page = GlobPage {
-            entries: entries.collect(),
-            total,
-            ignored,
-        };
+        let page = GlobPage { entries: entries.collect(), total, ignored };
         assert_eq!(shown(&query, &page), expected);
     }
 
     #[test]
     fn pages_say_what_is_left() {
         check(0, &["a.x", "sub"], 2, 0, "a.x\nsub/\n");
-        check(
-            0,
-            &["a.x"],
-            3,
-            0,
-            "a.x\n[entries 1-1 of 3; go on with offset 1]\n",
-        );
+        check(0, &["a.x"], 3, 0, "a.x\n[entries 1-1 of 3; go on with offset 1]\n");
         check(2, &["c.x"], 3, 0, "c.x\n");
         check(9, &[], 3, 0, "[offset 9 is past the last of 3 entries]\n");
         check(

@@ -35,19 +35,15 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
 fn query(input: &Input) -> Result<GrepQuery, Fault> {
     let pattern = input.text("pattern")?;
     if pattern.is_empty() {
-        return Err(
-            fault::invalid("`pattern` is empty, and would match every line")
-                .hint("give a pattern; to see names only use `glob`"),
-        );
+        return Err(fault::invalid("`pattern` is empty, and would match every line")
+            .hint("give a pattern; to see names only use `glob`"));
     }
     let mode = match input.optional_text("mode")? {
         None | Some("lines") => GrepMode::Lines,
         Some("files") => GrepMode::Files,
         Some("count") => GrepMode::Count,
         Some(other) => {
-            return Err(fault::invalid(format!(
-                "mode `{other}` is none of lines, files, count"
-            )));
+            return Err(fault::invalid(format!("mode `{other}` is none of lines, files, count")));
         }
     };
     let context = small(input.number("context")?.unwrap_or(0).min(MAX_CONTEXT));
@@ -90,17 +86,7 @@ mod tests {
 
     #[test]
     fn what_can_not_be_searched_is_said() {
-        assert!(
-            read(r#"{"pattern":""}"#)
-                .unwrap_err()
-                .message
-                .contains("every line")
-        );
-        assert!(
-            read(r#"{"pattern":"x","mode":"all"}"#)
-                .unwrap_err()
-                .message
-                .contains("`all`")
-        );
+        assert!(read(r#"{"pattern":""}"#).unwrap_err().message.contains("every line"));
+        assert!(read(r#"{"pattern":"x","mode":"all"}"#).unwrap_err().message.contains("`all`"));
     }
 }

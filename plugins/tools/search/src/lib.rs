@@ -24,9 +24,7 @@ impl Tool for Search {
         match call.tool.as_str() {
             "glob" => glob::run(&input),
             "grep" => grep::run(&input),
-            other => Err(fault::unsupported(format!(
-                "this component has no tool `{other}`"
-            ))),
+            other => Err(fault::unsupported(format!("this component has no tool `{other}`"))),
         }
     }
 }

@@ -28,17 +28,14 @@ pub(crate) fn outcome_of(request: &Request, completion: &Completion) -> Outcome 
     match completion.still_running {
         0 => {}
         1 => text.push_str("[1 process that it started is still running]\n"),
-        count => text.push_str(&format!(
-            "[{count} processes that it started are still running]\n"
-        )),
+        count => text.push_str(&format!("[{count} processes that it started are still running]\n")),
     }
     let (exit_code, ending) = match completion.ending {
         Ending::Exited(0) => (Some(0), "exit code 0".to_owned()),
         Ending::Exited(code) => (Some(code), format!("exit code {code}")),
-        Ending::Signalled(signal) => (
-            Some(SIGNAL_BASE + signal),
-            format!("killed by signal {signal}"),
-        ),
+        Ending::Signalled(signal) => {
+            (Some(SIGNAL_BASE + signal), format!("killed by signal {signal}"))
+        }
         Ending::TimedOut => (None, timed_out(request)),
     };
     match completion.ending {
@@ -109,12 +106,7 @@ mod tests {
     fn endings() {
         check(Ending::Exited(0), "hi", "hi\n", Some(0));
         check(Ending::Exited(0), "", "[no output]\n", Some(0));
-        check(
-            Ending::Exited(2),
-            "no such file\n",
-            "no such file\nexit code 2\n",
-            Some(2),
-        );
+        check(Ending::Exited(2), "no such file\n", "no such file\nexit code 2\n", Some(2));
         check(Ending::Exited(1), "", "exit code 1\n", Some(1));
         check(Ending::Signalled(9), "", "killed by signal 9\n", Some(137));
         check(
@@ -145,10 +137,6 @@ mod tests {
         );
         completion.still_running = 1;
         completion.omitted_bytes = 0;
-        check_all(
-            &completion,
-            "end\n[1 process that it started is still running]\n",
-            Some(0),
-        );
+        check_all(&completion, "end\n[1 process that it started is still running]\n", Some(0));
     }
 }

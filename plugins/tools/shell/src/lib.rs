@@ -54,20 +54,14 @@ impl Tool for Shell {
 
 fn request(call: &Call) -> Result<Request, Fault> {
     if call.tool != "bash" {
-        return Err(fault::unsupported(format!(
-            "this component has no tool `{}`",
-            call.tool
-        )));
+        return Err(fault::unsupported(format!("this component has no tool `{}`", call.tool)));
     }
     let input = Input::parse(&call.input)?;
     let command = input.text("command")?;
     if command.trim().is_empty() {
         return Err(fault::invalid("`command` is empty").hint("give the command to run"));
     }
-    let seconds = input
-        .number("timeout")?
-        .unwrap_or(DEFAULT_SECONDS)
-        .clamp(1, MAX_SECONDS);
+    let seconds = input.number("timeout")?.unwrap_or(DEFAULT_SECONDS).clamp(1, MAX_SECONDS);
     let left = call.remaining_ms.saturating_sub(RESERVE_MS).max(RESERVE_MS);
     Ok(Request {
         command: Command::Shell(command.to_owned()),
@@ -102,10 +96,7 @@ mod tests {
     fn time_is_what_was_asked_and_what_is_left() {
         assert_eq!(timeout(r#"{"command":"x"}"#, u32::MAX), 120_000);
         assert_eq!(timeout(r#"{"command":"x","timeout":5}"#, u32::MAX), 5_000);
-        assert_eq!(
-            timeout(r#"{"command":"x","timeout":9999}"#, u32::MAX),
-            600_000
-        );
+        assert_eq!(timeout(r#"{"command":"x","timeout":9999}"#, u32::MAX), 600_000);
         assert_eq!(timeout(r#"{"command":"x"}"#, 30_000), 29_000);
         assert_eq!(timeout(r#"{"command":"x"}"#, 0), 1_000);
     }
@@ -116,10 +107,7 @@ mod tests {
         let schema: Value = serde_json::from_str(&spec.input_schema).unwrap();
         assert_eq!(schema["additionalProperties"], false);
         for (name, field) in schema["properties"].as_object().unwrap() {
-            assert!(
-                field["description"].is_string(),
-                "`{name}` is not described"
-            );
+            assert!(field["description"].is_string(), "`{name}` is not described");
         }
         let bytes = spec.name.len() + spec.description.len() + spec.input_schema.len();
         assert!(bytes < 800, "the spec has grown to {bytes} bytes");

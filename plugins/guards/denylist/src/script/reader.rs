@@ -5,9 +5,8 @@
 use super::{PLAIN_DOLLAR, Simple};
 
 /// Words after which a command begins.
-const KEYWORDS: [&str; 12] = [
-    "if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "coproc", "fi",
-];
+const KEYWORDS: [&str; 12] =
+    ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "coproc", "fi"];
 
 /// What a script holds.
 #[derive(Debug, Default)]
@@ -42,10 +41,7 @@ enum Role {
 
 impl Reader {
     pub(crate) fn read(script: &str) -> Reader {
-        let mut reader = Reader {
-            chars: script.chars().collect(),
-            ..Reader::default()
-        };
+        let mut reader = Reader { chars: script.chars().collect(), ..Reader::default() };
         while reader.at < reader.chars.len() {
             reader.step();
         }
@@ -192,11 +188,7 @@ impl Reader {
                 break;
             }
         }
-        let end = if open == 0 {
-            self.at - 1
-        } else {
-            self.at.min(self.chars.len())
-        };
+        let end = if open == 0 { self.at - 1 } else { self.at.min(self.chars.len()) };
         self.at = self.at.min(self.chars.len());
         self.chars[start..end].iter().collect()
     }
@@ -301,19 +293,14 @@ impl Reader {
                 let rest = &self.chars[self.at..];
                 let line: String = rest.iter().take_while(|c| **c != '\n').collect();
                 self.at = (self.at + line.chars().count() + 1).min(self.chars.len());
-                let bare = if drops_tabs {
-                    line.trim_start_matches('\t')
-                } else {
-                    &line
-                };
+                let bare = if drops_tabs { line.trim_start_matches('\t') } else { &line };
                 if bare == delimiter {
                     break;
                 }
                 body.push_str(bare);
                 body.push('\n');
             }
-            self.documents
-                .push((self.commands.len().saturating_sub(1), body));
+            self.documents.push((self.commands.len().saturating_sub(1), body));
         }
     }
 }

@@ -45,11 +45,7 @@ impl Flat {
                 bytes.extend_from_slice(part);
             }
         }
-        Flat {
-            bytes,
-            returns,
-            skipped,
-        }
+        Flat { bytes, returns, skipped }
     }
 
     /// Where a flat place is in the file. The place of a line feed is that of its whole ending.
@@ -59,31 +55,21 @@ impl Flat {
 
     /// The ending whose line feed is at this flat place.
     pub(crate) fn ending(&self, at: usize) -> Ending {
-        if self.returns.binary_search(&at).is_ok() {
-            Ending::CrLf
-        } else {
-            Ending::Lf
-        }
+        if self.returns.binary_search(&at).is_ok() { Ending::CrLf } else { Ending::Lf }
     }
 
     /// The ending of the line that holds this flat place, else of the line before; `None` when
     /// the file has no line ending at all.
     pub(crate) fn ending_near(&self, at: usize) -> Option<Ending> {
         let is_feed = |byte: &u8| *byte == b'\n';
-        let after = self.bytes[at..]
-            .iter()
-            .position(is_feed)
-            .map(|place| at + place);
+        let after = self.bytes[at..].iter().position(is_feed).map(|place| at + place);
         let place = after.or_else(|| self.bytes[..at].iter().rposition(is_feed))?;
         Some(self.ending(place))
     }
 
     /// The line that holds this flat place, counted from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
-        1 + self.bytes[..at]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
+        1 + self.bytes[..at].iter().filter(|byte| **byte == b'\n').count()
     }
 
     /// Every place of `needle`, from left to right, none within another.
@@ -136,11 +122,7 @@ mod tests {
     #[test]
     fn matches_are_counted_from_left_to_right() {
         let check = |file: &str, needle: &str, expected: &[usize]| {
-            assert_eq!(
-                Flat::of(file.as_bytes()).find(needle.as_bytes()),
-                expected,
-                "{needle:?}"
-            );
+            assert_eq!(Flat::of(file.as_bytes()).find(needle.as_bytes()), expected, "{needle:?}");
         };
         check("aaaa", "aa", &[0, 2]);
         check("aaa", "aa", &[0]);

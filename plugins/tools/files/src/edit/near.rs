@@ -27,14 +27,9 @@ pub(crate) fn regions(flat: &Flat, old: &str) -> Vec<String> {
     let is_ended = old.ends_with(b"\n");
     let old: Vec<&[u8]> = lines(&old).take(MAX_OLD_LINES).collect();
     let wanted: Vec<Pairs> = old.iter().map(|line| Pairs::of(line)).collect();
-    let file: Vec<Pairs> = lines(&flat.bytes)
-        .take(MAX_FILE_LINES)
-        .map(Pairs::of)
-        .collect();
+    let file: Vec<Pairs> = lines(&flat.bytes).take(MAX_FILE_LINES).map(Pairs::of).collect();
 
-    let scores: Vec<u32> = (0..file.len())
-        .map(|at| score(&wanted, &file[at..]))
-        .collect();
+    let scores: Vec<u32> = (0..file.len()).map(|at| score(&wanted, &file[at..])).collect();
     // A few picks instead of a sort, which costs thousands of bytes in a component.
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < MOST {
@@ -46,10 +41,7 @@ pub(crate) fn regions(flat: &Flat, old: &str) -> Vec<String> {
         let Some(best) = best else { break };
         chosen.push(best);
     }
-    chosen
-        .into_iter()
-        .map(|at| describe(flat, &old, is_ended, at))
-        .collect()
+    chosen.into_iter().map(|at| describe(flat, &old, is_ended, at)).collect()
 }
 
 /// Says so if the text is a copy of what `read` showed, its line numbers included.
@@ -65,8 +57,7 @@ pub(crate) fn line_numbers(flat: &Flat, old: &str) -> Option<&'static str> {
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split_inclusive(|byte| *byte == b'\n')
-        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+    text.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 /// How much of the wanted lines the file's lines hold, of 1,000.
@@ -76,7 +67,7 @@ fn score(wanted: &[Pairs], file: &[Pairs]) -> u32 {
         all += pairs.count();
         held += file.get(nth).map_or(0, |line| pairs.shared(line));
     }
-    if all == 0 { 0 } else { held * 1_000 / all }
+    (held * 1_000).checked_div(all).unwrap_or(0)
 }
 
 /// The pairs of characters of a line, hashed into 512 bits.
@@ -87,11 +78,7 @@ impl Pairs {
         let (text, _) = prefix(line, MAX_CHARS, usize::MAX);
         let mut bits = [0; 8];
         let mut previous: Option<u32> = None;
-        for c in text
-            .chars()
-            .filter(|c| !difference::is_mark(*c))
-            .map(difference::folded)
-        {
+        for c in text.chars().filter(|c| !difference::is_mark(*c)).map(difference::folded) {
             if c == ' ' {
                 continue;
             }
@@ -110,22 +97,15 @@ impl Pairs {
     }
 
     fn shared(&self, other: &Pairs) -> u32 {
-        self.0
-            .iter()
-            .zip(other.0)
-            .map(|(a, b)| (a & b).count_ones())
-            .sum()
+        self.0.iter().zip(other.0).map(|(a, b)| (a & b).count_ones()).sum()
     }
 }
 
 /// One region: where it is, its first differing line, and what differs.
 fn describe(flat: &Flat, old: &[&[u8]], is_ended: bool, at: usize) -> String {
     let (first, last) = (at + 1, at + old.len());
-    let place = if first == last {
-        format!("line {first}")
-    } else {
-        format!("lines {first}-{last}")
-    };
+    let place =
+        if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
     let mut file = lines(&flat.bytes).skip(at);
     for (nth, wanted) in old.iter().enumerate() {
         let Some(line) = file.next() else {

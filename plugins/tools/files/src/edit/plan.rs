@@ -30,11 +30,8 @@ pub(crate) enum Miss {
 /// Finds `old` and says what to put there.
 pub(crate) fn change(file: &[u8], old: &str, new: &str, is_all: bool) -> Result<Change, Miss> {
     let flat = Flat::of(file);
-    let (old, new) = if flat.skipped > 0 {
-        (without_mark(old), without_mark(new))
-    } else {
-        (old, new)
-    };
+    let (old, new) =
+        if flat.skipped > 0 { (without_mark(old), without_mark(new)) } else { (old, new) };
     let old = flatten(old.as_bytes());
     let places = flat.find(&old);
     match places.len() {
@@ -42,18 +39,12 @@ pub(crate) fn change(file: &[u8], old: &str, new: &str, is_all: bool) -> Result<
         1 => {}
         _ if is_all => {}
         _ => {
-            return Err(Miss::Several(
-                places.iter().map(|at| flat.line(*at)).collect(),
-            ));
+            return Err(Miss::Several(places.iter().map(|at| flat.line(*at)).collect()));
         }
     }
     let has_endings = flat.ending_near(0).is_some();
     // A file without any line ending has none of its own: then the model's are taken.
-    let new = if has_endings {
-        flatten(new.as_bytes())
-    } else {
-        new.as_bytes().to_vec()
-    };
+    let new = if has_endings { flatten(new.as_bytes()) } else { new.as_bytes().to_vec() };
     let (same_start, same_end) = shared(&old, &new);
     let inserted = &new[same_start..new.len() - same_end];
 
@@ -81,14 +72,7 @@ fn without_mark(text: &str) -> &str {
 fn shared(old: &[u8], new: &[u8]) -> (usize, usize) {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[start..], &new[start..]);
-    (
-        start,
-        old.iter()
-            .rev()
-            .zip(new.iter().rev())
-            .take_while(|(a, b)| a == b)
-            .count(),
-    )
+    (start, old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count())
 }
 
 /// Gives inserted lines the endings of the lines they replace, one by one if there are as many,
@@ -122,12 +106,7 @@ fn apply(
     let mut after = Vec::with_capacity(file.len());
     let mut places = Vec::with_capacity(replacements.len());
     let mut kept = 0;
-    for Replacement {
-        offset,
-        remove,
-        insert,
-    } in &replacements
-    {
+    for Replacement { offset, remove, insert } in &replacements {
         // Both come from places in `file`, which is in memory.
         let (offset, remove) = (*offset as usize, *remove as usize);
         after.extend_from_slice(&file[kept..offset]);
@@ -141,9 +120,5 @@ fn apply(
     for (_, end) in &mut places {
         *end = (*end).min(most);
     }
-    Change {
-        replacements,
-        after,
-        places,
-    }
+    Change { replacements, after, places }
 }

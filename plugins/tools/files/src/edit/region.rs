@@ -21,10 +21,7 @@ pub(crate) struct Region {
 pub(crate) fn show(change: &Change) -> Region {
     let file = change.after.strip_prefix(BOM).unwrap_or(&change.after);
     let skipped = change.after.len() - file.len();
-    let mut region = Region {
-        text: String::new(),
-        shown: Vec::new(),
-    };
+    let mut region = Region { text: String::new(), shown: Vec::new() };
     // Where the current line starts, and which one it is.
     let (mut at, mut number) = (0, 1);
     let lines: Vec<(usize, &[u8])> = file
@@ -39,9 +36,7 @@ pub(crate) fn show(change: &Change) -> Region {
     for (start, end) in &change.places {
         let line_of = |place: usize| {
             let place = place.saturating_sub(skipped);
-            lines
-                .partition_point(|(start, _)| *start <= place)
-                .saturating_sub(1)
+            lines.partition_point(|(start, _)| *start <= place).saturating_sub(1)
         };
         let first = line_of(*start).saturating_sub(AROUND);
         let last =

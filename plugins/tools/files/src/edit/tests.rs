@@ -39,30 +39,10 @@ fn a_mixed_file_stays_mixed() {
 
 #[test]
 fn bytes_outside_are_untouched() {
-    check(
-        b"x=1 # caf\xE9\n y=2\n",
-        "y=2",
-        "y=3",
-        b"x=1 # caf\xE9\n y=3\n",
-    );
-    check(
-        b"\xEF\xBB\xBFhello\n",
-        "hello",
-        "hello2",
-        b"\xEF\xBB\xBFhello2\n",
-    );
-    check(
-        b"\xEF\xBB\xBFhello\n",
-        "\u{FEFF}hello",
-        "\u{FEFF}bye",
-        b"\xEF\xBB\xBFbye\n",
-    );
-    check(
-        b"log(\"done\");\n",
-        "done",
-        "$& $1 $$ \\0",
-        b"log(\"$& $1 $$ \\0\");\n",
-    );
+    check(b"x=1 # caf\xE9\n y=2\n", "y=2", "y=3", b"x=1 # caf\xE9\n y=3\n");
+    check(b"\xEF\xBB\xBFhello\n", "hello", "hello2", b"\xEF\xBB\xBFhello2\n");
+    check(b"\xEF\xBB\xBFhello\n", "\u{FEFF}hello", "\u{FEFF}bye", b"\xEF\xBB\xBFbye\n");
+    check(b"log(\"done\");\n", "done", "$& $1 $$ \\0", b"log(\"$& $1 $$ \\0\");\n");
     check("é\n".as_bytes(), "é", "è", "è\n".as_bytes());
 }
 
@@ -70,10 +50,7 @@ fn bytes_outside_are_untouched() {
 fn every_occurrence() {
     check(b"a a\r\na", "a", "bb", b"bb bb\r\nbb");
     check(b"aaa", "aa", "b", b"ba");
-    assert_eq!(
-        change(b"a\nb\na\n", "a", "x", false).unwrap_err(),
-        Miss::Several(vec![1, 3])
-    );
+    assert_eq!(change(b"a\nb\na\n", "a", "x", false).unwrap_err(), Miss::Several(vec![1, 3]));
     assert_eq!(change(b"a\n", "b", "x", true).unwrap_err(), Miss::Nowhere);
 }
 
@@ -90,10 +67,7 @@ fn an_edit_that_changes_nothing_is_refused() {
 fn the_changed_lines_are_shown() {
     let show = |file: &[u8], old, new| region::show(&change(file, old, new, true).unwrap());
     let shown = show(b"1\n2\n3\n4\n5\n6\n7\n", "4\n", "four\nfour and a half\n");
-    assert_eq!(
-        shown.text,
-        "2\t2\n3\t3\n4\tfour\n5\tfour and a half\n6\t5\n7\t6\n"
-    );
+    assert_eq!(shown.text, "2\t2\n3\t3\n4\tfour\n5\tfour and a half\n6\t5\n7\t6\n");
     assert_eq!(shown.shown, [(2, 7)]);
     let shown = show(b"\xEF\xBB\xBFa\r\nb\r\n", "a", "x");
     assert_eq!(shown.text, "1\tx\n2\tb\n");
@@ -143,11 +117,7 @@ fn a_miss_shows_what_differs() {
         "`old` does not occur in `f`; nearest:\n\
          lines 1-2: `old` ends with a line ending that is not in the file",
     );
-    miss(
-        "alpha\n",
-        "zzz",
-        "`old` does not occur in `f`, and nothing in it is near",
-    );
+    miss("alpha\n", "zzz", "`old` does not occur in `f`, and nothing in it is near");
     miss(
         "alpha\nbeta\n",
         "1\talpha\n2\tbeta",
@@ -158,10 +128,6 @@ fn a_miss_shows_what_differs() {
 #[test]
 fn several_matches_are_named() {
     let fault = explain("f", b"", "x", Miss::Several((1..=30).collect()));
-    assert!(
-        fault
-            .message
-            .starts_with("`old` occurs 30 times in `f`, at lines 1, 2,")
-    );
+    assert!(fault.message.starts_with("`old` occurs 30 times in `f`, at lines 1, 2,"));
     assert!(fault.message.ends_with(" 20 and more"), "{}", fault.message);
 }

@@ -14,22 +14,14 @@ fn page(file: &[u8], window: Window) -> Result<Page, Past> {
 }
 
 fn check(file: &str, window: Window, expected: &str) {
-    assert_eq!(
-        page(file.as_bytes(), window).unwrap().text,
-        expected,
-        "{file:?}"
-    );
+    assert_eq!(page(file.as_bytes(), window).unwrap().text, expected, "{file:?}");
 }
 
 #[test]
 fn a_window_of_lines() {
     check("a\nb\n", lines(1, 9), "1\ta\n2\tb\n");
     check("a\r\nb\r\nc", lines(1, 9), "1\ta\n2\tb\n3\tc\n");
-    check(
-        "a\nb\nc\n",
-        lines(1, 2),
-        "1\ta\n2\tb\n[lines 1-2 of 3; go on with offset 3]\n",
-    );
+    check("a\nb\nc\n", lines(1, 2), "1\ta\n2\tb\n[lines 1-2 of 3; go on with offset 3]\n");
     check("a\nb\nc\n", lines(3, 2), "3\tc\n[end of file; 3 lines]\n");
     check("\n\n", lines(1, 9), "1\t\n2\t\n");
 }
@@ -39,18 +31,13 @@ fn past_the_end_is_an_answer_of_its_own() {
     assert_eq!(page(b"a\nb\n", lines(3, 1)).unwrap_err(), Past::Lines(2));
     let past = page(b"abc\n", Window::Piece { line: 1, byte: 3 }).unwrap_err();
     assert_eq!(past, Past::Bytes(3));
-    assert_eq!(
-        page(b"abc", Window::Piece { line: 2, byte: 0 }).unwrap_err(),
-        Past::Lines(1)
-    );
+    assert_eq!(page(b"abc", Window::Piece { line: 2, byte: 0 }).unwrap_err(), Past::Lines(1));
 }
 
 #[test]
 fn a_page_stops_at_its_size_and_goes_on_where_it_stopped() {
     let file = "x".repeat(999).as_bytes().to_vec();
-    let file: Vec<u8> = std::iter::repeat_n([file, vec![b'\n']].concat(), 100)
-        .flatten()
-        .collect();
+    let file: Vec<u8> = std::iter::repeat_n([file, vec![b'\n']].concat(), 100).flatten().collect();
     let mut first = 1;
     let mut seen = 0;
     while let Ok(page) = page(&file, lines(first, DEFAULT_LINES)) {
@@ -69,11 +56,7 @@ fn a_huge_line_is_read_to_its_end_by_its_own_hints() {
     let file = format!("a\n{huge}\nz\n");
     let whole = page(file.as_bytes(), lines(1, 9)).unwrap();
     assert_eq!(whole.shown, [(1, 1), (3, 3)]);
-    assert!(
-        whole
-            .text
-            .contains("has 200002 bytes; for the rest use offset 2, byte 2000]")
-    );
+    assert!(whole.text.contains("has 200002 bytes; for the rest use offset 2, byte 2000]"));
     let mut byte = 2_000;
     let mut text = huge[..2_000].to_owned();
     loop {
@@ -102,8 +85,5 @@ fn a_line_shown_as_one_piece_counts_as_shown() {
 #[test]
 fn other_bytes_are_named() {
     let text = page(b"x=1 # caf\xE9\n", lines(1, 9)).unwrap().text;
-    assert!(
-        text.starts_with("1\tx=1 # caf\u{FFFD}\n[\u{FFFD} stands for"),
-        "{text}"
-    );
+    assert!(text.starts_with("1\tx=1 # caf\u{FFFD}\n[\u{FFFD} stands for"), "{text}");
 }

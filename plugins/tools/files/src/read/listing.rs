@@ -27,9 +27,7 @@ pub(crate) fn page(
         ))
         .hint(format!("use an offset from 1 to {total}")));
     }
-    let end = start
-        .saturating_add(usize::try_from(limit).unwrap_or(usize::MAX))
-        .min(total);
+    let end = start.saturating_add(usize::try_from(limit).unwrap_or(usize::MAX)).min(total);
     let mut text = format!("directory `{path}`, {}:\n", counted(total, "name"));
     for name in &names[start..end] {
         text.push_str(name);
@@ -60,12 +58,7 @@ mod tests {
     use harness_sdk::Part;
 
     fn entry(path: &str, kind: EntryKind) -> Entry {
-        Entry {
-            path: path.into(),
-            kind,
-            size_bytes: 0,
-            modified_ms: 0,
-        }
+        Entry { path: path.into(), kind, size_bytes: 0, modified_ms: 0 }
     }
 
     #[test]

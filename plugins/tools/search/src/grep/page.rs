@@ -25,10 +25,7 @@ pub(crate) struct Lines {
 
 /// Words one page of what the host found.
 pub(crate) fn show(query: &GrepQuery, found: &GrepPage) -> Page {
-    let mut page = Page {
-        text: String::new(),
-        shown: Vec::new(),
-    };
+    let mut page = Page { text: String::new(), shown: Vec::new() };
     let mut taken = 0;
     match query.mode {
         GrepMode::Lines => {
@@ -81,21 +78,14 @@ impl Page {
             if has_context && previous.is_some_and(|number| number + 1 < line.number) {
                 row.push_str("--\n");
             }
-            row.push_str(&format!(
-                "{}{sign}{}",
-                line.number,
-                &text[..cut.unwrap_or(text.len())]
-            ));
+            row.push_str(&format!("{}{sign}{}", line.number, &text[..cut.unwrap_or(text.len())]));
             if cut.is_some() {
                 row.push_str(&format!(" [cut: the line has {} bytes]", text.len()));
             }
             row.push('\n');
             // The first match always fits, so that going on always advances.
             if !self.shown_nothing() && self.text.len() + row.len() > MAX_PAGE_BYTES {
-                return Some(Taken {
-                    taken,
-                    is_cut: true,
-                });
+                return Some(Taken { taken, is_cut: true });
             }
             self.text.push_str(&row);
             previous = Some(line.number);
@@ -104,10 +94,7 @@ impl Page {
                 self.mark(place, line.number);
             }
         }
-        Some(Taken {
-            taken,
-            is_cut: false,
-        })
+        Some(Taken { taken, is_cut: false })
     }
 
     fn shown_nothing(&self) -> bool {
@@ -117,11 +104,7 @@ impl Page {
     fn mark(&mut self, file: usize, number: u64) {
         match self.shown.last_mut() {
             Some(lines) if lines.file == file && lines.last + 1 == number => lines.last = number,
-            _ => self.shown.push(Lines {
-                file,
-                first: number,
-                last: number,
-            }),
+            _ => self.shown.push(Lines { file, first: number, last: number }),
         }
     }
 
@@ -133,22 +116,13 @@ impl Page {
         };
         let end = offset + taken;
         let footer = if total == 0 {
-            format!(
-                "no match for `{}`; {} files searched",
-                query.pattern, found.searched
-            )
+            format!("no match for `{}`; {} files searched", query.pattern, found.searched)
         } else if taken == 0 {
             format!("offset {offset} is past the last of {total} {unit}")
         } else if end < total {
-            format!(
-                "{unit} {}-{end} of {total}; go on with offset {end}",
-                offset + 1
-            )
+            format!("{unit} {}-{end} of {total}; go on with offset {end}", offset + 1)
         } else {
-            format!(
-                "{} matches in {} files",
-                found.total_matches, found.total_files
-            )
+            format!("{} matches in {} files", found.total_matches, found.total_files)
         };
         self.text.push_str(&format!("[{footer}]\n"));
         if let Some(why) = &found.stopped {

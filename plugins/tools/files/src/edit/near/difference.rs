@@ -17,13 +17,7 @@ pub(crate) struct Difference {
 pub(crate) fn first(file: &str, old: &str, is_first: bool, is_last: bool) -> Option<Difference> {
     let line: Vec<char> = file.chars().collect();
     let old: Vec<char> = old.chars().collect();
-    let same = |start: usize| {
-        line[start..]
-            .iter()
-            .zip(&old)
-            .take_while(|(a, b)| a == b)
-            .count()
-    };
+    let same = |start: usize| line[start..].iter().zip(&old).take_while(|(a, b)| a == b).count();
     let starts_within = is_first && old.first().is_some_and(|c| !c.is_whitespace());
     let mut start = 0;
     if starts_within {
@@ -39,11 +33,7 @@ pub(crate) fn first(file: &str, old: &str, is_first: bool, is_last: bool) -> Opt
     if ours.is_none() && (is_last || theirs.is_none()) {
         return None;
     }
-    Some(Difference {
-        what: words(theirs, ours),
-        line,
-        at,
-    })
+    Some(Difference { what: words(theirs, ours), line, at })
 }
 
 fn words(file: Option<char>, old: Option<char>) -> String {
@@ -51,14 +41,12 @@ fn words(file: Option<char>, old: Option<char>) -> String {
         (Some(file), Some(old)) => {
             format!("the file has {}, `old` has {}", named(file), named(old))
         }
-        (None, Some(old)) => format!(
-            "the file's line ends here, `old` goes on with {}",
-            named(old)
-        ),
-        (Some(file), None) => format!(
-            "`old` ends its line here, the file goes on with {}",
-            named(file)
-        ),
+        (None, Some(old)) => {
+            format!("the file's line ends here, `old` goes on with {}", named(old))
+        }
+        (Some(file), None) => {
+            format!("`old` ends its line here, the file goes on with {}", named(file))
+        }
         (None, None) => "nothing differs".to_owned(),
     }
 }
@@ -108,10 +96,8 @@ impl Difference {
         let after = if end < self.line.len() { "..." } else { "" };
         let text: String = self.line[start..end].iter().collect();
         // A tab above is a tab below, so that the caret stands right at any tab width.
-        let pad: String = self.line[start..self.at]
-            .iter()
-            .map(|c| if *c == '\t' { '\t' } else { ' ' })
-            .collect();
+        let pad: String =
+            self.line[start..self.at].iter().map(|c| if *c == '\t' { '\t' } else { ' ' }).collect();
         let margin = " ".repeat(number.to_string().len());
         let dots = " ".repeat(before.len());
         format!(

@@ -27,22 +27,11 @@ fn file(path: &str, lines: &[(u64, &str, bool)]) -> GrepFile {
         text: (*text).into(),
         is_match: *is_match,
     });
-    GrepFile {
-        path: path.into(),
-        version: "v".into(),
-        matches,
-        lines: lines.collect(),
-    }
+    GrepFile { path: path.into(), version: "v".into(), matches, lines: lines.collect() }
 }
 
 fn found(files: Vec<GrepFile>, total_matches: u64, total_files: u64) -> GrepPage {
-    GrepPage {
-        files,
-        total_matches,
-        total_files,
-        searched: 9,
-        stopped: None,
-    }
+    GrepPage { files, total_matches, total_files, searched: 9, stopped: None }
 }
 
 #[test]
@@ -52,15 +41,8 @@ fn lines_with_context() {
         file("b", &[(3, "x", true)]),
     ];
     let page = show(&query(GrepMode::Lines, 1, 0), &found(files, 3, 2));
-    assert_eq!(
-        page.text,
-        "a\n1:x\n2-y\n--\n7:x\n\nb\n3:x\n[3 matches in 2 files]\n"
-    );
-    let shown: Vec<_> = page
-        .shown
-        .iter()
-        .map(|l| (l.file, l.first, l.last))
-        .collect();
+    assert_eq!(page.text, "a\n1:x\n2-y\n--\n7:x\n\nb\n3:x\n[3 matches in 2 files]\n");
+    let shown: Vec<_> = page.shown.iter().map(|l| (l.file, l.first, l.last)).collect();
     assert_eq!(shown, [(0, 1, 2), (0, 7, 7), (1, 3, 3)]);
 }
 
@@ -92,30 +74,18 @@ fn long_lines_are_cut_and_do_not_count_as_shown() {
     let files = vec![file("a", &[(1, &long, true), (2, "x", true)])];
     let page = show(&query(GrepMode::Lines, 0, 0), &found(files, 2, 1));
     assert!(page.text.contains("x [cut: the line has 600 bytes]\n2:x\n"));
-    assert_eq!(
-        page.shown,
-        [Lines {
-            file: 0,
-            first: 2,
-            last: 2
-        }]
-    );
+    assert_eq!(page.shown, [Lines { file: 0, first: 2, last: 2 }]);
 }
 
 #[test]
 fn a_full_page_goes_on_with_the_first_match_it_did_not_show() {
     let wide = "é".repeat(500);
-    let lines: Vec<_> = (1..=200)
-        .map(|number| (number, wide.as_str(), true))
-        .collect();
-    let page = show(
-        &query(GrepMode::Lines, 0, 10),
-        &found(vec![file("a", &lines)], 300, 1),
-    );
+    let lines: Vec<_> = (1..=200).map(|number| (number, wide.as_str(), true)).collect();
+    let page = show(&query(GrepMode::Lines, 0, 10), &found(vec![file("a", &lines)], 300, 1));
     assert!(page.text.len() < MAX_PAGE_BYTES + 100);
     let last = page.shown[0].last;
-    assert!(page.text.ends_with(&format!(
-        "[matches 11-{0} of 300; go on with offset {0}]\n",
-        10 + last
-    )));
+    assert!(
+        page.text
+            .ends_with(&format!("[matches 11-{0} of 300; go on with offset {0}]\n", 10 + last))
+    );
 }
