@@ -118,7 +118,7 @@ fn describe(flat: &Flat, old: &[&[u8]], is_ended: bool, at: usize) -> String {
             nth + 1 == old.len() && !is_ended,
         );
         if let Some(found) = found {
-            return format!("{place}: {}", found.shown(at + nth + 1));
+            return found.shown(at + nth + 1, &place);
         }
     }
     // Every line is as wanted, so the text goes on where the file does not.

@@ -54,6 +54,13 @@ pub(crate) fn show(query: &GrepQuery, found: &GrepPage) -> Page {
     page
 }
 
+/// `3 matches in 1 file`.
+pub(crate) fn tally(found: &GrepPage) -> String {
+    let (matches, files) = (found.total_matches, found.total_files);
+    let matched = if matches == 1 { "match" } else { "matches" };
+    format!("{matches} {matched} in {files} file{}", if files == 1 { "" } else { "s" })
+}
+
 /// What of a file went into the page.
 struct Taken {
     taken: u64,
@@ -122,7 +129,7 @@ impl Page {
         } else if end < total {
             format!("{unit} {}-{end} of {total}; go on with offset {end}", offset + 1)
         } else {
-            format!("{} matches in {} files", found.total_matches, found.total_files)
+            tally(found)
         };
         self.text.push_str(&format!("[{footer}]\n"));
         if let Some(why) = &found.stopped {
