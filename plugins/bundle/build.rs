@@ -168,7 +168,10 @@ fn build_guests(root: &Path, target_folder: &Path) -> Result<PathBuf, String> {
     }
     match cargo.status() {
         Ok(status) if status.success() => Ok(target_folder.join(TARGET).join("guest")),
-        Ok(_) => Err("the plugins do not build; the compiler's words are above or below".into()),
+        Ok(_) => {
+            Err("the plugins do not build; what the compiler said stands in this script's stderr"
+                .into())
+        }
         Err(err) => Err(format!("cargo does not run: {err}")),
     }
 }

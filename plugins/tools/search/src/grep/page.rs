@@ -2,8 +2,11 @@
 
 use harness_sdk::workspace_read::{GrepFile, GrepMode, GrepPage, GrepQuery};
 
-/// Characters of a line; a match in a minified file must not fill the page.
-const MAX_LINE_CHARS: usize = 500;
+/// Characters of a line; the host already shows only the part around a match, with [`CUT`] where
+/// it left something out.
+const MAX_LINE_CHARS: usize = 600;
+/// Stands where the host left something out of a line.
+const CUT: char = '\u{2026}';
 /// Bytes in a page, as for `read`.
 const MAX_PAGE_BYTES: usize = 50 * 1024;
 
@@ -97,7 +100,8 @@ impl Page {
             self.text.push_str(&row);
             previous = Some(line.number);
             taken += u64::from(line.is_match);
-            if cut.is_none() {
+            // A line that really starts or ends so does not count either: that is the safe side.
+            if cut.is_none() && !text.starts_with(CUT) && !text.ends_with(CUT) {
                 self.mark(place, line.number);
             }
         }
@@ -132,7 +136,8 @@ impl Page {
             tally(found)
         };
         self.text.push_str(&format!("[{footer}]\n"));
-        if let Some(why) = &found.stopped {
+        // `limit` only says that there are more pages, as the line above does.
+        if let Some(why) = found.stopped.as_ref().filter(|why| *why != "limit") {
             self.text.push_str(&format!(
                 "[the search stopped early, at its {why}; narrow it with `path` or `files`]\n"
             ));
