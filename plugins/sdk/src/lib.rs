@@ -35,5 +35,3 @@ pub use guard::Guard;
 pub use input::Input;
 pub use profile::{Decode, Profile};
 pub use tool::{Tool, outcome, quoted};
-
-pub use serde_json;

@@ -47,7 +47,7 @@ fn quirks(output_limit_field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness_sdk::serde_json::{self, Value};
+    use serde_json::Value;
 
     #[test]
     fn every_description_is_a_whole_table() {
