@@ -177,6 +177,9 @@ impl Upstream {
         let body: Bytes = encode::body(&ask);
         let deadline = Instant::from_std(ask.deadline.instant());
         for attempt in 1.. {
+            if ask.deadline.is_over() {
+                break;
+            }
             let sent = attempt::attempt(self, body.clone(), ask.conversation);
             let failure = match timeout_at(deadline, sent).await {
                 Ok(Ok(reply)) => return Ok(reply),
