@@ -23,6 +23,8 @@ pub struct Refusal {
     pub code: Option<String>,
     /// False where sending the same again would do harm or cannot help (`x-should-retry: false`).
     pub may_retry: bool,
+    /// Seconds after which to send again (`Retry-After`).
+    pub retry_after: Option<u64>,
 }
 
 /// OpenAI's `error.type` words that we use.
@@ -53,6 +55,7 @@ impl Refusal {
             param: Some(param.into()),
             code: None,
             may_retry: false,
+            retry_after: None,
         }
     }
 
@@ -65,6 +68,7 @@ impl Refusal {
             param: None,
             code: Some("not_found".to_owned()),
             may_retry: false,
+            retry_after: None,
         }
     }
 
@@ -77,6 +81,33 @@ impl Refusal {
             param: None,
             code: Some("internal".to_owned()),
             may_retry: false,
+            retry_after: None,
+        }
+    }
+
+    /// 403: understood, and not allowed.
+    pub fn forbidden(message: impl Into<String>) -> Refusal {
+        Refusal {
+            status: 403,
+            kind: RefusalKind::PermissionError,
+            message: message.into(),
+            param: None,
+            code: Some("forbidden".to_owned()),
+            may_retry: false,
+            retry_after: None,
+        }
+    }
+
+    /// 429: no room now; the same request may be sent again after `seconds`.
+    pub fn busy(message: impl Into<String>, seconds: u64) -> Refusal {
+        Refusal {
+            status: 429,
+            kind: RefusalKind::RateLimitError,
+            message: message.into(),
+            param: None,
+            code: Some("busy".to_owned()),
+            may_retry: true,
+            retry_after: Some(seconds),
         }
     }
 

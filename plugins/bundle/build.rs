@@ -118,15 +118,16 @@ fn ensure_target() -> Result<(), String> {
     if is_target_installed()? {
         return Ok(());
     }
-    println!("cargo::warning=target {TARGET} is not installed: running `rustup target add {TARGET}`");
+    println!(
+        "cargo::warning=target {TARGET} is not installed: running `rustup target add {TARGET}`"
+    );
     // `RUSTUP_TOOLCHAIN` is set by rustup's own cargo, and names the toolchain in use.
     let added = Command::new("rustup").args(["target", "add", TARGET]).status();
     if added.is_ok_and(|status| status.success()) && is_target_installed()? {
         return Ok(());
     }
-    let toolchain = env::var("RUSTUP_TOOLCHAIN")
-        .map(|name| format!(" --toolchain {name}"))
-        .unwrap_or_default();
+    let toolchain =
+        env::var("RUSTUP_TOOLCHAIN").map(|name| format!(" --toolchain {name}")).unwrap_or_default();
     Err(format!(
         "the plugins need the target {TARGET} and it could not be installed; \
          run: rustup target add {TARGET}{toolchain}"
@@ -176,12 +177,25 @@ fn build_guests(root: &Path, target_folder: &Path) -> Result<PathBuf, String> {
 /// What the outer build sets for itself, and settings meant for it alone. What tells cargo where
 /// its home, its registries and its network are stays.
 fn is_of_the_outer_build(name: &str) -> bool {
-    const KEPT: [&str; 6] =
-        ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_TERM_"];
+    const KEPT: [&str; 6] = [
+        "CARGO_HOME",
+        "CARGO_NET_",
+        "CARGO_HTTP_",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE_",
+        "CARGO_TERM_",
+    ];
     const PREFIXES: [&str; 8] =
         ["CARGO", "__CARGO", "RUSTC", "RUSTDOC", "RUSTFLAGS", "CLIPPY_", "DEP_", "MIRI"];
     const NAMES: [&str; 9] = [
-        "TARGET", "HOST", "OUT_DIR", "PROFILE", "OPT_LEVEL", "DEBUG", "NUM_JOBS", "MAKEFLAGS",
+        "TARGET",
+        "HOST",
+        "OUT_DIR",
+        "PROFILE",
+        "OPT_LEVEL",
+        "DEBUG",
+        "NUM_JOBS",
+        "MAKEFLAGS",
         "MFLAGS",
     ];
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));

@@ -42,6 +42,44 @@ mod tests {
         }
     }
 
+    /// The interfaces a component names, its own export and `types` left out.
+    fn interfaces(bytes: &[u8]) -> Vec<String> {
+        const PACKAGE: &[u8] = b"harness:plugin/";
+        let mut found: Vec<String> = bytes
+            .windows(PACKAGE.len())
+            .enumerate()
+            .filter(|(_, window)| *window == PACKAGE)
+            .map(|(at, _)| {
+                let rest = bytes[at + PACKAGE.len()..].iter();
+                let name = rest.take_while(|byte| byte.is_ascii_lowercase() || **byte == b'-');
+                name.map(|byte| char::from(*byte)).collect()
+            })
+            .filter(|name: &String| {
+                !["types", "tool", "guard", "provider-profile", ""].contains(&name.as_str())
+            })
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn every_plugin_imports_what_it_uses_and_nothing_else() {
+        let check = |name: &str, expected: &[&str]| {
+            let plugin = PLUGINS.iter().find(|plugin| plugin.name == name);
+            let plugin = plugin.unwrap_or_else(|| panic!("`{name}` is not in the table"));
+            assert_eq!(interfaces(plugin.bytes), expected, "`{name}`");
+            let is_wasi = plugin.bytes.windows(5).any(|window| window == b"wasi:");
+            assert!(!is_wasi, "`{name}` imports WASI");
+        };
+        check("files", &["log", "workspace-read", "workspace-write"]);
+        check("search", &["log", "workspace-read"]);
+        check("shell", &["log", "process"]);
+        for plugin in PLUGINS.iter().filter(|plugin| plugin.role != Role::Tool) {
+            check(plugin.name, &["log"]);
+        }
+    }
+
     #[test]
     fn names_are_unique() {
         let mut names: Vec<_> = PLUGINS.iter().map(|plugin| plugin.name).collect();

@@ -70,9 +70,9 @@ impl Input {
     ) -> Result<Option<T>, Fault> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => convert(value).map(Some).ok_or_else(|| {
-                fault::invalid(format!("argument `{name}` must be {expected}"))
-            }),
+            Some(value) => convert(value)
+                .map(Some)
+                .ok_or_else(|| fault::invalid(format!("argument `{name}` must be {expected}"))),
         }
     }
 }

@@ -4,9 +4,7 @@
 //! calls the rest for a description whose `own_wire` is false. The contract's decoder is a
 //! resource with shared access; [`Decode`] is what an author writes instead.
 
-use crate::{
-    Delta, Description, Failure, FailureKind, Fault, Frame, Rescued, StreamEvent, fault,
-};
+use crate::{Delta, Description, Failure, FailureKind, Fault, Frame, Rescued, StreamEvent, fault};
 
 /// Implemented by a plugin that translates; made visible by [`export_profile!`](crate::export_profile).
 pub trait Profile: 'static {

@@ -34,7 +34,7 @@ macro_rules! export_tool {
         #[cfg(target_arch = "wasm32")]
         const _: () = {
             type Exported = $crate::ExportedTool<$tool>;
-            $crate::tool_contract::export_tool_world!(Exported with_types_in $crate::tool_contract);
+    $crate::tool_contract::export_tool_world!(Exported with_types_in $crate::tool_contract);
         };
     };
 }

@@ -1,8 +1,20 @@
-//! The file tools: `read`, for now with the simplest paging.
+//! The file tools: `read`, `write` and `edit`.
+//!
+//! The host resolves every path, keeps what the model was shown, and compares before it writes;
+//! this component decides what to show, finds the place of an edit, and words the answers. It
+//! never changes a byte outside what was asked: encodings, line endings and byte order marks of
+//! a file stay as they are.
 
-use harness_sdk::{
-    Call, Effects, Fault, Input, Outcome, Spec, Tool, export_tool, fault, outcome, workspace_read,
-};
+mod edit;
+mod name;
+mod page;
+mod read;
+mod source;
+mod spec;
+mod text;
+mod write;
+
+use harness_sdk::{Call, Fault, Input, Outcome, Spec, Tool, export_tool, fault};
 
 /// The component.
 pub struct Files;
@@ -11,35 +23,16 @@ export_tool!(Files);
 
 impl Tool for Files {
     fn specs() -> Vec<Spec> {
-        vec![Spec {
-            name: "read".into(),
-            description: "Read a text file as numbered lines.".into(),
-            input_schema: r#"{"type":"object","properties":{"path":{"type":"string","description":"File, relative to the workspace"},"offset":{"type":"integer","minimum":1,"description":"First line, from 1"},"limit":{"type":"integer","minimum":1,"description":"Number of lines"}},"required":["path"],"additionalProperties":false}"#.into(),
-            effects: Effects::READ,
-            timeout_ms: 30_000,
-            timeout_argument: None,
-        }]
+        spec::all()
     }
 
     fn run(call: Call) -> Result<Outcome, Fault> {
         let input = Input::parse(&call.input)?;
-        let path = input.text("path")?;
-        let offset = input.number("offset")?.unwrap_or(1).max(1);
-        let limit = input.number("limit")?.unwrap_or(2_000);
-        let content = workspace_read::read(path, 0, 0)?;
-        let text = String::from_utf8(content.bytes)
-            .map_err(|_| fault::unsupported(format!("`{path}` is not UTF-8 text")))?;
-        let mut shown = String::new();
-        let mut last = 0;
-        for (number, line) in (1_u64..).zip(text.lines()) {
-            if number >= offset && number - offset < limit {
-                shown.push_str(&format!("{number}\t{line}\n"));
-                last = number;
-            }
+        match call.tool.as_str() {
+            "read" => read::run(&input),
+            "write" => write::run(&input),
+            "edit" => edit::run(&input),
+            other => Err(fault::unsupported(format!("this component has no tool `{other}`"))),
         }
-        if last > 0 {
-            workspace_read::mark_shown(path, &content.version, offset, last)?;
-        }
-        Ok(outcome(shown, format!("read {path}")))
     }
 }

@@ -1,0 +1,192 @@
+//! The harness: everything a server process has, and the start of every run.
+//!
+//! Opens sessions, holds the lock of each directory, puts a run together and lets it go in a task
+//! of its own, so that its end is on record whatever becomes of the connection that asked for it.
+//! Decides nothing inside a run: that is `agent`.
+
+mod open;
+mod run;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use harness_jail::Shell;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::error::{Refusal, RefusalKind};
+use crate::ledger::Ledger;
+use crate::places::Places;
+use crate::plugin::{Engine, Plugins, Source, Workspace};
+use crate::redact::Redactor;
+use crate::session::Session;
+use crate::upstream::Upstream;
+
+pub use run::{AnswerOptions, Finished, Run, RunRequest, Tighter, ToolUse};
+
+/// The id under which clients name no model in particular.
+pub const ANY_MODEL: &str = "harness";
+
+/// Everything a server process has.
+pub struct Harness {
+    config: Config,
+    places: Places,
+    ledger: Ledger,
+    upstream: Upstream,
+    redactor: Arc<Redactor>,
+    environment: Vec<(String, String)>,
+    /// None until every plugin is compiled and linked.
+    plugins: watch::Sender<Option<Arc<Plugins>>>,
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    /// Canonical directory to the run that holds it.
+    held: Mutex<HashMap<String, String>>,
+    places_for_runs: Arc<Semaphore>,
+    runs: TaskTracker,
+    stopping: AtomicBool,
+    cancel: CancellationToken,
+}
+
+/// What a harness is put together from.
+pub struct Parts {
+    /// What is in force.
+    pub config: Config,
+    /// Where things lie.
+    pub places: Places,
+    /// The record.
+    pub ledger: Ledger,
+    /// Who is asked.
+    pub upstream: Upstream,
+    /// Knows every secret of the process.
+    pub redactor: Arc<Redactor>,
+    /// What commands may see of the environment.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Harness {
+    /// Puts a harness together. It takes runs at once; they wait until [`Harness::load`] is done.
+    pub fn new(parts: Parts) -> Arc<Harness> {
+        let Parts { config, places, ledger, upstream, redactor, environment } = parts;
+        Arc::new(Harness {
+            places_for_runs: Arc::new(Semaphore::new(config.max_runs)),
+            config,
+            places,
+            ledger,
+            upstream,
+            redactor,
+            environment,
+            plugins: watch::Sender::new(None),
+            sessions: Mutex::default(),
+            held: Mutex::default(),
+            runs: TaskTracker::new(),
+            stopping: AtomicBool::new(false),
+            cancel: CancellationToken::new(),
+        })
+    }
+
+    /// Compiles and links the plugins. Takes tens of milliseconds each; the server listens meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When there is no directory to lend to tools while they say what they offer.
+    pub async fn load(&self, engine: &Engine, sources: Vec<Source>) -> std::io::Result<()> {
+        let scratch = self.scratch()?;
+        let plugins = Plugins::load(engine, sources, &scratch).await;
+        self.plugins.send_replace(Some(Arc::new(plugins)));
+        Ok(())
+    }
+
+    fn scratch(&self) -> std::io::Result<Arc<Workspace>> {
+        let jail = self.places.scratch()?;
+        let shell = Shell::new(Vec::new(), "scratch");
+        Ok(Arc::new(Workspace::new(jail, shell, self.redactor.clone())))
+    }
+
+    /// The plugins, once they are loaded.
+    pub async fn plugins(&self) -> Arc<Plugins> {
+        let mut loaded = self.plugins.subscribe();
+        loop {
+            if let Some(plugins) = loaded.borrow_and_update().clone() {
+                return plugins;
+            }
+            // Never closed: the sender is a field of `self`.
+            let _ = loaded.changed().await;
+        }
+    }
+
+    /// The record.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What is in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Ids that clients may name: the configured model, and `harness` for the same.
+    pub fn models(&self) -> Vec<String> {
+        vec![self.config.upstream.model.clone(), ANY_MODEL.to_owned()]
+    }
+
+    /// Whether a run would be taken and could start.
+    ///
+    /// # Errors
+    ///
+    /// Why not, for the operator.
+    pub fn ready(&self) -> Result<(), String> {
+        if self.stopping.load(Ordering::Acquire) {
+            return Err("the server is stopping".to_owned());
+        }
+        if self.plugins.borrow().is_none() {
+            return Err("the plugins are still being compiled".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Takes no run from now on.
+    pub fn begin_shutdown(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Takes no run from now on, cancels those there are, and waits at most `grace` for their end
+    /// to be on record. Ends what their commands left running.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.begin_shutdown();
+        self.cancel.cancel();
+        self.runs.close();
+        if tokio::time::timeout(grace, self.runs.wait()).await.is_err() {
+            tracing::error!("{} runs did not end within {grace:?}", self.runs.len());
+        }
+        for session in self.sessions().values() {
+            session.workspace.shell.end();
+        }
+        self.ledger.close().await;
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse_when_stopping(&self) -> Result<(), Refusal> {
+        if !self.stopping.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Refusal {
+            status: 503,
+            kind: RefusalKind::ServerError,
+            message: "the server is stopping and takes no more runs".to_owned(),
+            param: None,
+            code: Some("stopping".to_owned()),
+            may_retry: true,
+            retry_after: Some(5),
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! What can be asked for, and whether asking makes sense now.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use serde_json::json;
+
+use super::Door;
+use super::refuse::{json, shown};
+use crate::error::{Refusal, RefusalKind};
+use crate::wire::response::{Model, ModelList};
+
+/// `GET /v1/models`
+pub(super) async fn list(State(door): State<Arc<Door>>) -> Response {
+    let models = door.harness.models().into_iter();
+    let data = models.map(|id| Model::new(id, door.started)).collect();
+    json(StatusCode::OK, &ModelList::new(data))
+}
+
+/// `GET /v1/models/{id}`
+pub(super) async fn one(
+    State(door): State<Arc<Door>>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    if !door.harness.models().contains(&id) {
+        let message = format!("there is no model `{}`", shown(&id));
+        return Err(Refusal::not_found(message).with_code("model_not_found"));
+    }
+    Ok(json(StatusCode::OK, &Model::new(id, door.started)))
+}
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn alive() -> Response {
+    json(StatusCode::OK, &json!({"status": "ok"}))
+}
+
+/// `GET /readyz`: a run would be taken.
+pub(super) async fn ready(State(door): State<Arc<Door>>) -> Result<Response, Refusal> {
+    match door.harness.ready() {
+        Ok(()) => Ok(json(StatusCode::OK, &json!({"status": "ready"}))),
+        Err(reason) => Err(Refusal {
+            status: 503,
+            kind: RefusalKind::ServerError,
+            message: reason,
+            param: None,
+            code: Some("not_ready".to_owned()),
+            may_retry: true,
+            retry_after: None,
+        }),
+    }
+}

@@ -1,0 +1,14 @@
+//! OpenAI's chat completions, as a client sends them and reads them.
+//!
+//! Words on floor 0: JSON in, a checked [`chat::ChatRequest`] out, and the shapes of every answer
+//! in `response`. Nothing here runs, waits or knows what a run is; the server door maps both ways.
+//! What a client asks for is applied, forwarded, noted or refused, never dropped in silence.
+
+pub mod chat;
+mod field;
+mod history;
+pub mod response;
+
+/// Keys of a request that are the upstream's business, sent on as they came. Ordered by name, so
+/// that the same request always becomes the same bytes.
+pub type Passthrough = serde_json::Map<String, serde_json::Value>;
