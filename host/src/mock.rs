@@ -3,6 +3,7 @@
 //! For tests, benchmarks and trying things out without a model or a key. It checks every request
 //! more strictly than any provider does and tells in `GET /mock/requests` what came when. It knows
 //! nothing of the harness behind the requests.
+#![expect(clippy::disallowed_types, reason = "one of the two doors that listen")]
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
 //! Bytes in, reply out: every transcript, cut in every way; and bodies that only grow.
+#![expect(clippy::disallowed_methods, reason = "reads the transcripts")]
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -200,12 +201,12 @@ fn ask<'a>(conversation: &'a Conversation, offers: &'a Offers, extra: &'a Passth
 fn each_body_is_the_one_before_and_a_suffix() {
     let mut conversation = Conversation::new(Arc::default());
     let (offers, extra) = (Offers::default(), Passthrough::default());
-    let mut before = Bytes::new();
+    let mut before = Vec::new();
     for message in messages() {
         conversation.push(message);
-        let body = encode::body(&ask(&conversation, &offers, &extra));
+        let body = encode::body(&ask(&conversation, &offers, &extra)).to_vec();
         assert_eq!(body.len(), ask(&conversation, &offers, &extra).len_bytes());
-        let kept = before.strip_suffix(b"]}").unwrap_or(&before);
+        let kept = before.strip_suffix(b"]}").unwrap_or(&before[..]);
         assert!(body.starts_with(kept));
         before = body;
     }
@@ -225,6 +226,22 @@ fn each_body_is_the_one_before_and_a_suffix() {
             {"role": "user", "content": "Thanks."},
         ])
     );
+}
+
+#[test]
+fn long_conversations_are_sent_in_pieces() {
+    let mut conversation = Conversation::new(Arc::default());
+    let (offers, extra) = (Offers::default(), Passthrough::default());
+    let texts: Vec<String> = (0..40).map(|n| format!("{n}").repeat(3_000)).collect();
+    for text in &texts {
+        conversation.push(Message::User { text: text.clone() });
+    }
+    let body = encode::body(&ask(&conversation, &offers, &extra)).to_vec();
+    assert_eq!(body.len(), ask(&conversation, &offers, &extra).len_bytes());
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let sent: Vec<_> =
+        body["messages"].as_array().expect("a list").iter().map(|m| &m["content"]).collect();
+    assert_eq!(sent, texts.iter().collect::<Vec<_>>());
 }
 
 #[test]
@@ -252,7 +269,7 @@ fn the_head_follows_the_quirks() {
         output_limit: Some(9),
         ..ask(&conversation, &offers, &extra)
     };
-    let body = encode::body(&ask);
+    let body = encode::body(&ask).to_vec();
     assert!(body.ends_with(br#","messages":[{"role":"developer","content":"s"}]}"#));
     assert_eq!(
         serde_json::from_slice::<Value>(&body).expect("JSON"),
@@ -281,7 +298,7 @@ fn without_tools_there_is_no_choice() {
     let (offers, extra) = (Offers::default(), Passthrough::default());
     let ask = Ask { choice: ToolChoice::Required, ..ask(&conversation, &offers, &extra) };
     assert_eq!(
-        encode::body(&ask),
+        String::from_utf8(encode::body(&ask).to_vec()).expect("text"),
         r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"u"}]}"#
     );
 }
