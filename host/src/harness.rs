@@ -5,6 +5,8 @@
 //! Decides nothing inside a run: that is `agent`.
 
 mod open;
+mod refusal;
+mod request;
 mod run;
 
 use std::collections::HashMap;
@@ -26,7 +28,8 @@ use crate::redact::Redactor;
 use crate::session::Session;
 use crate::upstream::Upstream;
 
-pub use run::{AnswerOptions, Finished, Run, RunRequest, Tighter, ToolUse};
+pub use request::{AnswerOptions, Finished, RunRequest, Tighter, ToolUse};
+pub use run::Run;
 
 /// The id under which clients name no model in particular.
 pub const ANY_MODEL: &str = "harness";

@@ -12,9 +12,10 @@ use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::open::{Hold, unreadable};
-use super::{ANY_MODEL, Harness};
-use crate::agent::{self, Ending, Limits, Stop, Task};
-use crate::error::{Refusal, RefusalKind};
+use super::refusal::{cancelled, refusal};
+use super::{ANY_MODEL, Finished, Harness, RunRequest, Tighter, ToolUse};
+use crate::agent::{self, Ending, Limits, Task};
+use crate::error::Refusal;
 use crate::event::{Event, Reason};
 use crate::message::{Finish, Message, Usage};
 use crate::plugin::{Plugins, Profile, Tool};
@@ -22,63 +23,6 @@ use crate::prompt;
 use crate::record::Record;
 use crate::session::Session;
 use crate::upstream::{Conversation, Offers, Passthrough, ToolChoice, ToolOffer, UpstreamError};
-
-/// What a client asked for, once it was read and checked.
-#[derive(Clone, Debug)]
-pub struct RunRequest {
-    /// Who asks; sessions belong to callers.
-    pub caller: String,
-    /// A session to go on with.
-    pub session: Option<String>,
-    /// An absolute directory to work in.
-    pub workspace: Option<String>,
-    /// The model's id upstream; None or `harness` for the configured one.
-    pub model: Option<String>,
-    /// The client's own instructions, in order.
-    pub system: Vec<String>,
-    /// User messages and answers, oldest first; the last is a user's.
-    pub messages: Vec<Message>,
-    /// What belongs to the answer alone.
-    pub answer: AnswerOptions,
-    /// The client's other keys, for the upstream.
-    pub extra: Passthrough,
-    /// Whether tools may be called.
-    pub tools: ToolUse,
-    /// Limits under the configured ones.
-    pub limits: Tighter,
-    /// What was not done as asked.
-    pub notes: Vec<String>,
-}
-
-/// What belongs to the answer alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AnswerOptions {
-    /// The answer ends before the first of these.
-    pub stop: Vec<String>,
-}
-
-/// Whether tools may be called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolUse {
-    /// The model decides.
-    #[default]
-    Auto,
-    /// At least once, in the first turn.
-    Required,
-    /// Never: none is offered.
-    Off,
-}
-
-/// Limits a request may set under the configured ones; higher ones are clamped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tighter {
-    /// Turns.
-    pub max_turns: Option<u32>,
-    /// Seconds.
-    pub max_seconds: Option<u64>,
-    /// Tokens.
-    pub max_total_tokens: Option<u64>,
-}
 
 /// A run under way. Dropping it cancels the run.
 #[derive(Debug)]
@@ -93,27 +37,6 @@ pub struct Run {
     pub model: String,
     finished: oneshot::Receiver<Finished>,
     _cancel: DropGuard,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug)]
-pub struct Finished {
-    /// Why.
-    pub reason: Reason,
-    /// Of the reply that ended it.
-    pub finish: Finish,
-    /// The answer; empty when there is an error.
-    pub answer: String,
-    /// Why there is no answer.
-    pub error: Option<Refusal>,
-    /// Sum over every upstream call.
-    pub usage: Usage,
-    /// Turns taken.
-    pub turns: u32,
-    /// Calls proposed.
-    pub tool_calls: u32,
-    /// Everything that was downgraded or ignored.
-    pub notes: Vec<String>,
 }
 
 impl Run {
@@ -360,51 +283,4 @@ fn cut_at_stop(mut answer: String, stop: &[String]) -> String {
         answer.truncate(end);
     }
     answer
-}
-
-fn cancelled() -> Refusal {
-    Refusal::internal("the run was cancelled")
-        .with_status(503)
-        .with_code(Reason::Cancelled.as_str())
-}
-
-/// Why there is no answer, as the client hears it. A status that SDKs would repeat on their own
-/// is only given where repeating may help; whether it still may is the caller's to say.
-fn refusal(stop: &Stop) -> Refusal {
-    let (status, kind, may_retry) = match stop {
-        Stop::Upstream(err) => match err {
-            UpstreamError::Refused { status: 413, .. } | UpstreamError::ContextOverflow { .. } => {
-                (400, RefusalKind::InvalidRequestError, false)
-            }
-            UpstreamError::Refused { status, .. } if matches!(status, 400 | 404 | 422) => {
-                (*status, RefusalKind::InvalidRequestError, false)
-            }
-            UpstreamError::RateLimited { .. } => (429, RefusalKind::RateLimitError, true),
-            UpstreamError::TimedOut { .. } => (504, RefusalKind::ServerError, true),
-            UpstreamError::Credentials { .. }
-            | UpstreamError::Settings { .. }
-            | UpstreamError::Refused { .. }
-            | UpstreamError::TooLarge { .. } => (502, RefusalKind::ServerError, false),
-            UpstreamError::Unreachable { .. }
-            | UpstreamError::Failed { .. }
-            | UpstreamError::Broken { .. } => (502, RefusalKind::ServerError, true),
-        },
-        Stop::Stuck(_) | Stop::EmptyReply => (502, RefusalKind::ServerError, false),
-        Stop::Ledger(_) => (500, RefusalKind::ServerError, false),
-    };
-    let retry_after = match stop {
-        Stop::Upstream(UpstreamError::RateLimited { retry_after: Some(wait), .. }) => {
-            Some(wait.as_secs().max(1))
-        }
-        _ => None,
-    };
-    Refusal {
-        status,
-        kind,
-        message: stop.to_string(),
-        param: None,
-        code: Some(stop.reason().as_str().to_owned()),
-        may_retry,
-        retry_after,
-    }
 }

@@ -1,0 +1,56 @@
+//! Why a run has no answer, as its client hears it.
+//!
+//! A status that SDKs repeat on their own is only given where repeating may help. Whether it still
+//! may, once tools have run, is for `run` to say.
+
+use crate::agent::Stop;
+use crate::error::{Refusal, RefusalKind};
+use crate::event::Reason;
+use crate::upstream::UpstreamError;
+
+/// Somebody stopped the run.
+pub(super) fn cancelled() -> Refusal {
+    Refusal::internal("the run was cancelled")
+        .with_status(503)
+        .with_code(Reason::Cancelled.as_str())
+}
+
+/// The loop stopped.
+pub(super) fn refusal(stop: &Stop) -> Refusal {
+    let (status, kind, may_retry) = match stop {
+        Stop::Upstream(err) => match err {
+            UpstreamError::Refused { status: 413, .. } | UpstreamError::ContextOverflow { .. } => {
+                (400, RefusalKind::InvalidRequestError, false)
+            }
+            UpstreamError::Refused { status, .. } if matches!(status, 400 | 404 | 422) => {
+                (*status, RefusalKind::InvalidRequestError, false)
+            }
+            UpstreamError::RateLimited { .. } => (429, RefusalKind::RateLimitError, true),
+            UpstreamError::TimedOut { .. } => (504, RefusalKind::ServerError, true),
+            UpstreamError::Credentials { .. }
+            | UpstreamError::Settings { .. }
+            | UpstreamError::Refused { .. }
+            | UpstreamError::TooLarge { .. } => (502, RefusalKind::ServerError, false),
+            UpstreamError::Unreachable { .. }
+            | UpstreamError::Failed { .. }
+            | UpstreamError::Broken { .. } => (502, RefusalKind::ServerError, true),
+        },
+        Stop::Stuck(_) | Stop::EmptyReply => (502, RefusalKind::ServerError, false),
+        Stop::Ledger(_) => (500, RefusalKind::ServerError, false),
+    };
+    let retry_after = match stop {
+        Stop::Upstream(UpstreamError::RateLimited { retry_after: Some(wait), .. }) => {
+            Some(wait.as_secs().max(1))
+        }
+        _ => None,
+    };
+    Refusal {
+        status,
+        kind,
+        message: stop.to_string(),
+        param: None,
+        code: Some(stop.reason().as_str().to_owned()),
+        may_retry,
+        retry_after,
+    }
+}
