@@ -15,6 +15,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -74,7 +75,7 @@ fn bundle() -> Result<(), String> {
 
     refuse_unlisted(&root.join("plugins"))?;
     ensure_target()?;
-    let modules = build_guests(root, &target_folder(&out)?)?;
+    let modules = build_guests(root, &target_folder(&out, root)?)?;
 
     let mut table = String::from("&[\n");
     for guest in GUESTS {
@@ -143,10 +144,14 @@ fn is_target_installed() -> Result<bool, String> {
     Ok(output.status.success() && Path::new(folder.trim()).is_dir())
 }
 
-/// `plugins` beside the outer build's profile folder, whatever that folder is called.
-fn target_folder(out: &Path) -> Result<PathBuf, String> {
+/// A folder under `plugins` beside the outer build's profile folder, whatever that is called.
+/// Each checkout has its own: where several share a target folder, cargo takes one's plugins for
+/// another's if only their times suit.
+fn target_folder(out: &Path, root: &Path) -> Result<PathBuf, String> {
+    let mut hasher = DefaultHasher::new();
+    root.hash(&mut hasher);
     // <target>/<profile>/build/<package>-<hash>/out
-    Ok(ancestor(out, 4)?.join("plugins"))
+    Ok(ancestor(out, 4)?.join("plugins").join(format!("{:016x}", hasher.finish())))
 }
 
 /// Builds all guests in one call and returns the folder of the core modules.
