@@ -9,6 +9,7 @@
 
 mod body;
 mod chat;
+mod id;
 mod models;
 mod origin;
 mod refuse;

@@ -311,7 +311,10 @@ proptest! {
                              "harness": nested, "x": value});
         for value in [value, wrapped] {
             match read(value) {
-                Ok(request) => prop_assert!(matches!(request.messages.last(), Some(Message::User { .. }))),
+                Ok(request) => {
+                    let ends_with_user = matches!(request.messages.last(), Some(Message::User { .. }));
+                    prop_assert!(ends_with_user);
+                }
                 Err(refusal) => {
                     prop_assert_eq!(refusal.status, 400);
                     prop_assert!(refusal.param.is_some_and(|param| !param.is_empty()));
