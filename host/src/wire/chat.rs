@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::Passthrough;
-use super::field::{Field, shown};
+use super::field::{Field, is_nothing, shown};
 use super::history::History;
 use crate::error::Refusal;
 use crate::message::Message;
@@ -175,7 +175,7 @@ impl ChatRequest {
                 }
             }
             "metadata" | "user" => {
-                if !field.is_empty() {
+                if !is_nothing(field.value) {
                     self.note(field, "is neither kept nor sent on");
                 }
             }
