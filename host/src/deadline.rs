@@ -1,6 +1,6 @@
-//! One point in time by which something must be over.
+//! Time, as the loop sees it: one point by which something must be over, and how long it took.
 //!
-//! The loop never reads a clock of its own: a run gets one [`Deadline`], and everything it starts
+//! The loop reads no clock of its own: a run gets one [`Deadline`], and everything it starts
 //! (a model call, a guest, a process) gets the same one or an earlier one.
 
 use std::time::{Duration, Instant};
@@ -43,5 +43,26 @@ impl Deadline {
     /// As a point on the monotonic clock, for those who wait.
     pub fn instant(self) -> Instant {
         self.0
+    }
+}
+
+/// Measures how long something took.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    /// Since the start, in milliseconds.
+    pub fn elapsed_ms(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Since the start, in microseconds.
+    pub fn elapsed_us(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }

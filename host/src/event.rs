@@ -326,3 +326,154 @@ impl Event {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATES: [State; 9] = [
+        State::Created,
+        State::PreparingContext,
+        State::WaitingForModel,
+        State::ReviewingAction,
+        State::ExecutingTool,
+        State::Completed,
+        State::Failed,
+        State::Cancelled,
+        State::BudgetExhausted,
+    ];
+
+    const REASONS: [(Reason, State); 11] = [
+        (Reason::Completed, State::Completed),
+        (Reason::MaxTurns, State::BudgetExhausted),
+        (Reason::MaxSeconds, State::BudgetExhausted),
+        (Reason::MaxTokens, State::BudgetExhausted),
+        (Reason::Stuck, State::Failed),
+        (Reason::EmptyReply, State::Failed),
+        (Reason::Cancelled, State::Cancelled),
+        (Reason::UpstreamFailed, State::Failed),
+        (Reason::UpstreamRefused, State::Failed),
+        (Reason::Internal, State::Failed),
+        (Reason::Interrupted, State::Failed),
+    ];
+
+    /// One event of every name, in the order of the list above.
+    fn one_of_each() -> Vec<Event> {
+        let word = || "x".to_owned();
+        vec![
+            Event::Started {
+                session: word(),
+                workspace: word(),
+                model: word(),
+                profile: word(),
+                conversation: Vec::new(),
+            },
+            Event::TurnStarted { turn: 1, closing: false },
+            Event::Asked { turn: 1, bytes: 1 },
+            Event::Retried { turn: 1, reason: word(), wait_ms: 1 },
+            Event::Replied {
+                turn: 1,
+                text: word(),
+                reasoning: String::new(),
+                calls: Vec::new(),
+                finish: Finish::Stop,
+                usage: None,
+                elapsed_ms: 1,
+            },
+            Event::CallStarted { turn: 1, call_id: word(), tool: word(), input: word() },
+            Event::Progress { call_id: word(), message: word() },
+            Event::CallEnded {
+                turn: 1,
+                call_id: word(),
+                tool: word(),
+                ending: CallEnding::Denied { guard: word(), rule: word() },
+                text: word(),
+                summary: word(),
+                data: None,
+                exit_code: None,
+                elapsed_us: 1,
+            },
+            Event::Note { text: word() },
+            ended(Reason::Completed),
+        ]
+    }
+
+    fn ended(reason: Reason) -> Event {
+        Event::Ended {
+            reason,
+            answer: String::new(),
+            error: None,
+            usage: Usage::default(),
+            turns: 1,
+            tool_calls: 0,
+            elapsed_ms: 1,
+            in_flight: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_event_in_every_state() {
+        // One row for each state, one letter for each event of `one_of_each`: where it leads, as
+        // the first letter of the state, or a dot where it may not happen.
+        let expected = [
+            "CP....C.CF",
+            "..W...P.PF",
+            "...WR.W.WF",
+            ".P...ERRRF",
+            ".....EEREF",
+            "..........",
+            "..........",
+            "..........",
+            "..........",
+        ];
+        let letter = |state| match state {
+            State::Created => 'C',
+            State::PreparingContext => 'P',
+            State::WaitingForModel => 'W',
+            State::ReviewingAction => 'R',
+            State::ExecutingTool => 'E',
+            State::Completed => 'F',
+            other => panic!("no event here leads to {other:?}"),
+        };
+        for (state, expected) in STATES.into_iter().zip(expected) {
+            let row: String =
+                one_of_each().iter().map(|event| state.after(event).map_or('.', letter)).collect();
+            assert_eq!(row, expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn every_reason_leads_to_its_state_and_nothing_follows() {
+        for (reason, state) in REASONS {
+            assert!(state.is_final());
+            assert_eq!(State::WaitingForModel.after(&ended(reason)), Ok(state));
+            for event in one_of_each() {
+                let refused = IllegalTransition { state, event: event.name() };
+                assert_eq!(state.after(&event), Err(refused));
+            }
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());
+        }
+    }
+
+    #[test]
+    fn a_whole_run_is_legal() {
+        let mut walk = one_of_each();
+        let (call_started, call_ended) = (walk[5].clone(), walk[7].clone());
+        // A second call in the same turn that was refused, and two at the same time.
+        let more = [&call_ended, &call_started, &call_started, &call_ended, &call_ended];
+        let turn: Vec<Event> = [walk[1].clone(), walk[2].clone(), walk[4].clone()].into();
+        walk.splice(8..8, more.into_iter().cloned().chain(turn));
+        let end = walk.iter().try_fold(State::default(), |state, event| state.after(event));
+        assert_eq!(end, Ok(State::Completed));
+    }
+
+    #[test]
+    fn an_event_survives_its_json_and_is_named_alike() {
+        for event in one_of_each() {
+            let recorded = Recorded { run: "r".to_owned(), seq: 3, at_ms: 4, event };
+            let json = serde_json::to_value(&recorded).unwrap();
+            assert_eq!(json["event"], recorded.event.name());
+            assert_eq!(serde_json::from_value::<Recorded>(json).unwrap(), recorded);
+        }
+    }
+}

@@ -1,113 +1,120 @@
-//! A stand-in for the loop with the door's side of its types, so that the door can be tested alone.
+//! The harness: everything a server process has, and the start of every run.
 //!
-//! What a run does is decided by the last user message: see [`Harness::start`]. Replaced by the
-//! real loop, which keeps every signature that the door uses.
+//! Opens sessions, holds the lock of each directory, puts a run together and lets it go in a task
+//! of its own, so that its end is on record whatever becomes of the connection that asked for it.
+//! Decides nothing inside a run: that is `agent`.
+
+mod open;
+mod run;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
-use tokio::sync::watch;
+use harness_jail::Shell;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use crate::error::Refusal;
-use crate::event::{Event, Reason, Recorded, State};
-use crate::message::{Finish, Message, Usage};
-use crate::wire::Passthrough;
+use crate::config::Config;
+use crate::error::{Refusal, RefusalKind};
+use crate::ledger::Ledger;
+use crate::places::Places;
+use crate::plugin::{Engine, Plugins, Source, Workspace};
+use crate::redact::Redactor;
+use crate::session::Session;
+use crate::upstream::Upstream;
 
-/// What the door asks for.
-#[derive(Clone, Debug)]
-pub struct RunRequest {
-    /// Who asks.
-    pub caller: String,
-    /// A session to go on with.
-    pub session: Option<String>,
-    /// An absolute directory.
-    pub workspace: Option<String>,
-    /// None for the configured one.
-    pub model: Option<String>,
-    /// The client's instructions.
-    pub system: Vec<String>,
-    /// The conversation; the last is a user's.
-    pub messages: Vec<Message>,
-    /// What belongs to the answer alone.
-    pub answer: AnswerOptions,
-    /// For the upstream.
-    pub extra: Passthrough,
-    /// Whether tools may be called.
-    pub tools: ToolUse,
-    /// Limits under the configured ones.
-    pub limits: Tighter,
-    /// What the door does not do as asked.
-    pub notes: Vec<String>,
-}
+pub use run::{AnswerOptions, Finished, Run, RunRequest, Tighter, ToolUse};
 
-/// What belongs to the answer alone.
-#[derive(Clone, Debug, Default)]
-pub struct AnswerOptions {
-    /// Where it ends.
-    pub stop: Vec<String>,
-}
+/// The id under which clients name no model in particular.
+pub const ANY_MODEL: &str = "harness";
 
-/// Whether tools may be called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolUse {
-    /// The model decides.
-    Auto,
-    /// At least once.
-    Required,
-    /// Never.
-    Off,
-}
-
-/// Limits under the configured ones.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tighter {
-    /// Turns.
-    pub max_turns: Option<u32>,
-    /// Seconds.
-    pub max_seconds: Option<u64>,
-    /// Tokens.
-    pub max_total_tokens: Option<u64>,
-}
-
-/// The loop.
-#[derive(Default)]
+/// Everything a server process has.
 pub struct Harness {
+    config: Config,
+    places: Places,
     ledger: Ledger,
-    is_stopping: AtomicBool,
-    /// Runs that were dropped before they were finished.
-    pub cancelled: AtomicUsize,
-    /// Runs that were started.
-    pub started: AtomicUsize,
+    upstream: Upstream,
+    redactor: Arc<Redactor>,
+    environment: Vec<(String, String)>,
+    /// None until every plugin is compiled and linked.
+    plugins: watch::Sender<Option<Arc<Plugins>>>,
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    /// Canonical directory to the run that holds it.
+    held: Mutex<HashMap<String, String>>,
+    places_for_runs: Arc<Semaphore>,
+    runs: TaskTracker,
+    stopping: AtomicBool,
+    cancel: CancellationToken,
+}
+
+/// What a harness is put together from.
+pub struct Parts {
+    /// What is in force.
+    pub config: Config,
+    /// Where things lie.
+    pub places: Places,
+    /// The record.
+    pub ledger: Ledger,
+    /// Who is asked.
+    pub upstream: Upstream,
+    /// Knows every secret of the process.
+    pub redactor: Arc<Redactor>,
+    /// What commands may see of the environment.
+    pub environment: Vec<(String, String)>,
 }
 
 impl Harness {
-    /// Starts what the last message says: `wait`, `fail`, `budget`, `busy`, `panic`, `request`
-    /// (answers what the door handed over), or `say TEXT`.
-    pub async fn start(self: &Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
-        if self.is_stopping.load(Ordering::SeqCst) {
-            return Err(Refusal::internal("the server is stopping").with_status(503));
-        }
-        let Some(Message::User { text }) = request.messages.last().cloned() else {
-            return Err(Refusal::internal("no user message"));
-        };
-        match text.as_str() {
-            "busy" => return Err(Refusal::busy("64 runs are under way, at most 64 may be", 7)),
-            "panic" => panic!("asked to"),
-            _ => {}
-        }
-        self.started.fetch_add(1, Ordering::SeqCst);
-        Ok(Run {
-            id: "run_0001".to_owned(),
-            session: request.session.clone().unwrap_or_else(|| "ws_00000001".to_owned()),
-            workspace: request.workspace.clone().unwrap_or_else(|| "/w".to_owned()),
-            model: "configured".to_owned(),
-            text,
-            request,
-            guard: Guard { harness: self.clone(), is_over: false },
+    /// Puts a harness together. It takes runs at once; they wait until [`Harness::load`] is done.
+    pub fn new(parts: Parts) -> Arc<Harness> {
+        let Parts { config, places, ledger, upstream, redactor, environment } = parts;
+        Arc::new(Harness {
+            places_for_runs: Arc::new(Semaphore::new(config.max_runs)),
+            config,
+            places,
+            ledger,
+            upstream,
+            redactor,
+            environment,
+            plugins: watch::Sender::new(None),
+            sessions: Mutex::default(),
+            held: Mutex::default(),
+            runs: TaskTracker::new(),
+            stopping: AtomicBool::new(false),
+            cancel: CancellationToken::new(),
         })
+    }
+
+    /// Compiles and links the plugins. Takes tens of milliseconds each; the server listens meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When there is no directory to lend to tools while they say what they offer.
+    pub async fn load(&self, engine: &Engine, sources: Vec<Source>) -> std::io::Result<()> {
+        let scratch = self.scratch()?;
+        let plugins = Plugins::load(engine, sources, &scratch).await;
+        self.plugins.send_replace(Some(Arc::new(plugins)));
+        Ok(())
+    }
+
+    fn scratch(&self) -> std::io::Result<Arc<Workspace>> {
+        let jail = self.places.scratch()?;
+        let shell = Shell::new(Vec::new(), "scratch");
+        Ok(Arc::new(Workspace::new(jail, shell, self.redactor.clone())))
+    }
+
+    /// The plugins, once they are loaded.
+    pub async fn plugins(&self) -> Arc<Plugins> {
+        let mut loaded = self.plugins.subscribe();
+        loop {
+            if let Some(plugins) = loaded.borrow_and_update().clone() {
+                return plugins;
+            }
+            // Never closed: the sender is a field of `self`.
+            let _ = loaded.changed().await;
+        }
     }
 
     /// The record.
@@ -115,191 +122,71 @@ impl Harness {
         &self.ledger
     }
 
-    /// What can be asked for.
+    /// What is in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Ids that clients may name: the configured model, and `harness` for the same.
     pub fn models(&self) -> Vec<String> {
-        vec!["Org/configured".to_owned(), "harness".to_owned()]
+        vec![self.config.upstream.model.clone(), ANY_MODEL.to_owned()]
     }
 
-    /// Why no run can be taken now.
+    /// Whether a run would be taken and could start.
+    ///
+    /// # Errors
+    ///
+    /// Why not, for the operator.
     pub fn ready(&self) -> Result<(), String> {
-        match self.is_stopping.load(Ordering::SeqCst) {
-            true => Err("the server is stopping".to_owned()),
-            false => Ok(()),
+        if self.stopping.load(Ordering::Acquire) {
+            return Err("the server is stopping".to_owned());
         }
+        if self.plugins.borrow().is_none() {
+            return Err("the plugins are still being compiled".to_owned());
+        }
+        Ok(())
     }
 
-    /// Takes no more runs.
+    /// Takes no run from now on.
     pub fn begin_shutdown(&self) {
-        self.is_stopping.store(true, Ordering::SeqCst);
-        self.ledger.stop.send_replace(true);
+        self.stopping.store(true, Ordering::Release);
     }
 
-    /// Cancels what is left.
-    pub async fn shutdown(&self, _grace: Duration) {}
-}
-
-/// A run under way; dropping it cancels.
-pub struct Run {
-    /// Its id.
-    pub id: String,
-    /// Its session.
-    pub session: String,
-    /// Its directory.
-    pub workspace: String,
-    /// The model asked.
-    pub model: String,
-    text: String,
-    request: RunRequest,
-    guard: Guard,
-}
-
-struct Guard {
-    harness: Arc<Harness>,
-    is_over: bool,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.harness.cancelled.fetch_add(1, Ordering::SeqCst);
+    /// Takes no run from now on, cancels those there are, and waits at most `grace` for their end
+    /// to be on record. Ends what their commands left running.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.begin_shutdown();
+        self.cancel.cancel();
+        self.runs.close();
+        if tokio::time::timeout(grace, self.runs.wait()).await.is_err() {
+            tracing::error!("{} runs did not end within {grace:?}", self.runs.len());
         }
-    }
-}
-
-impl Run {
-    /// Waits for the end.
-    pub async fn finished(mut self) -> Finished {
-        let usage = Usage {
-            prompt_tokens: 10,
-            completion_tokens: 5,
-            cached_tokens: 4,
-            reasoning_tokens: 2,
-        };
-        let mut finished = Finished {
-            reason: Reason::Completed,
-            finish: Finish::Stop,
-            answer: self.text.strip_prefix("say ").unwrap_or_default().to_owned(),
-            error: None,
-            usage,
-            turns: 2,
-            tool_calls: 1,
-            notes: self.request.notes.clone(),
-        };
-        let fail = |status: u16, reason: Reason| {
-            Some(Refusal::internal("it broke").with_status(status).with_code(reason.as_str()))
-        };
-        match self.text.as_str() {
-            "wait" => {
-                let mut stop = self.guard.harness.ledger.stop.subscribe();
-                let _ = stop.wait_for(|stop| *stop).await;
-                finished.reason = Reason::Cancelled;
-                finished.error = fail(503, Reason::Cancelled);
-            }
-            "slow" => tokio::time::sleep(Duration::from_millis(120)).await,
-            "fail" => {
-                finished.reason = Reason::UpstreamFailed;
-                finished.error = fail(502, Reason::UpstreamFailed);
-            }
-            "budget" => finished.reason = Reason::MaxTurns,
-            "request" => finished.answer = format!("{:?}", self.request),
-            _ => {}
+        for session in self.sessions().values() {
+            session.workspace.shell.end();
         }
-        self.guard.is_over = true;
-        finished
+        self.ledger.close().await;
     }
-}
 
-/// How a run ended.
-pub struct Finished {
-    /// Why.
-    pub reason: Reason,
-    /// Of the last reply.
-    pub finish: Finish,
-    /// The answer.
-    pub answer: String,
-    /// When there is none.
-    pub error: Option<Refusal>,
-    /// In all.
-    pub usage: Usage,
-    /// Taken.
-    pub turns: u32,
-    /// Proposed.
-    pub tool_calls: u32,
-    /// The request's, and the loop's.
-    pub notes: Vec<String>,
-}
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// The record, in memory.
-pub struct Ledger {
-    runs: Mutex<HashMap<String, Vec<Recorded>>>,
-    progress: watch::Sender<Progress>,
-    stop: watch::Sender<bool>,
-}
+    fn held(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-impl Default for Ledger {
-    fn default() -> Ledger {
-        Ledger {
-            runs: Mutex::default(),
-            progress: watch::Sender::new(Progress { seq: 0, ended: false }),
-            stop: watch::Sender::new(false),
+    fn refuse_when_stopping(&self) -> Result<(), Refusal> {
+        if !self.stopping.load(Ordering::Acquire) {
+            return Ok(());
         }
-    }
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Of the last event.
-    pub seq: u64,
-    /// Whether it was the end.
-    pub ended: bool,
-}
-
-/// A run in short.
-#[derive(Clone, Debug, Serialize)]
-pub struct RunSummary {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub state: State,
-}
-
-/// It cannot happen here.
-#[derive(Debug, thiserror::Error)]
-#[error("the ledger is broken")]
-pub struct LedgerError;
-
-impl Ledger {
-    /// Appends an event, for tests.
-    pub fn append(&self, run: &str, event: Event) {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let events = runs.entry(run.to_owned()).or_default();
-        let seq = events.len() as u64 + 1;
-        let ended = matches!(event, Event::Ended { .. });
-        events.push(Recorded { run: run.to_owned(), seq, at_ms: 0, event });
-        self.progress.send_replace(Progress { seq, ended });
-    }
-
-    /// The run in short.
-    pub async fn run(&self, id: &str) -> Result<Option<RunSummary>, LedgerError> {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(runs.get(id).map(|_| RunSummary { id: id.to_owned(), state: State::Created }))
-    }
-
-    /// Events after `after_seq`.
-    pub async fn events(
-        &self,
-        run: &str,
-        after_seq: u64,
-        limit: usize,
-    ) -> Result<Vec<Recorded>, LedgerError> {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let events = runs.get(run).into_iter().flatten();
-        Ok(events.filter(|event| event.seq > after_seq).take(limit).cloned().collect())
-    }
-
-    /// How far it is.
-    pub fn watch(&self, _run: &str) -> watch::Receiver<Progress> {
-        self.progress.subscribe()
+        Err(Refusal {
+            status: 503,
+            kind: RefusalKind::ServerError,
+            message: "the server is stopping and takes no more runs".to_owned(),
+            param: None,
+            code: Some("stopping".to_owned()),
+            may_retry: true,
+            retry_after: Some(5),
+        })
     }
 }

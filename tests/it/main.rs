@@ -1,1 +1,10 @@
-//! Placeholder.
+//! The integration tests: one binary, a module for each theme.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests stand outside: they read the repository and start the real thing"
+)]
+
+mod tidy;

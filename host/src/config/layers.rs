@@ -110,6 +110,19 @@ impl Settings {
         &self.ignored_variables
     }
 
+    /// `[plugin.NAME]` of every name.
+    pub fn plugins(&self) -> &BTreeMap<String, PluginConfig> {
+        &self.plugins
+    }
+
+    /// Where state lies; None when there is not even a home directory.
+    pub fn state_dir(&self) -> Option<PathBuf> {
+        self.path("state.dir").or_else(|| {
+            let local = || self.home.as_ref().map(|home| home.join(".local/state"));
+            self.state_home.clone().or_else(local).map(|dir| dir.join("harness"))
+        })
+    }
+
     /// The configuration in force.
     ///
     /// # Errors
@@ -132,11 +145,7 @@ impl Settings {
                 None => {}
             }
         }
-        let state_dir = self.path("state.dir").or_else(|| {
-            let local = || self.home.as_ref().map(|home| home.join(".local/state"));
-            self.state_home.clone().or_else(local).map(|dir| dir.join("harness"))
-        });
-        match state_dir {
+        match self.state_dir() {
             Some(state_dir) if problems.is_empty() => Ok(self.config(state_dir)),
             Some(_) => Err(problems),
             None => {

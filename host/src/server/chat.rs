@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use super::{Door, body, refuse, stream, unix_seconds};
 use crate::error::Refusal;
 use crate::harness::{AnswerOptions, Finished, Run, RunRequest, Tighter, ToolUse};
+use crate::upstream::Passthrough;
 use crate::wire::chat::{ChatRequest, ToolChoice, is_session_id, is_workspace_path};
 use crate::wire::response::{ChatCompletion, Chunks, Ending, FinishReason, Head, RunInfo};
 
@@ -124,7 +125,7 @@ fn to_run(chat: ChatRequest, session: Option<String>, workspace: Option<String>)
         system: chat.system,
         messages: chat.messages,
         answer: AnswerOptions { stop: chat.stop },
-        extra: chat.extra,
+        extra: Passthrough::new(chat.extra),
         tools: match chat.tool_choice {
             ToolChoice::Auto => ToolUse::Auto,
             ToolChoice::Required => ToolUse::Required,

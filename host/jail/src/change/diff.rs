@@ -1,0 +1,90 @@
+//! What a change did, as a unified diff for people and models.
+//!
+//! The text is for reading only: bytes that are not UTF-8 show as replacement characters here and
+//! nowhere else.
+
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use crate::path::JailPath;
+
+/// The most bytes of a diff: a receipt is a part of a model's context.
+const MAX_DIFF_BYTES: usize = 8 * 1024;
+
+/// How long the search for a small diff may take; beyond, a coarser one is good enough.
+const MAX_SEARCH: Duration = Duration::from_millis(300);
+
+/// Lines shown around a change.
+const CONTEXT_LINES: usize = 3;
+
+/// How far into a file a NUL makes it binary.
+const PROBED_BYTES: usize = 8 * 1024;
+
+/// The diff from `old` (`None`: a new file) to `new`.
+pub(super) fn unified(path: &JailPath, old: Option<&[u8]>, new: &[u8]) -> String {
+    let old_bytes = old.unwrap_or_default();
+    if is_binary(old_bytes) || is_binary(new) {
+        return format!(
+            "binary files differ: `{path}`, {} to {} bytes\n",
+            old_bytes.len(),
+            new.len()
+        );
+    }
+    let old_text = String::from_utf8_lossy(old_bytes);
+    let new_text = String::from_utf8_lossy(new);
+    let diff =
+        TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old_text.as_ref(), new_text.as_ref());
+    let old_name = if old.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
+    let text = diff
+        .unified_diff()
+        .context_radius(CONTEXT_LINES)
+        .header(&old_name, &format!("b/{path}"))
+        .to_string();
+    capped(text)
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(PROBED_BYTES)].contains(&0)
+}
+
+/// Cuts on a line boundary and says what was cut.
+fn capped(text: String) -> String {
+    if text.len() <= MAX_DIFF_BYTES {
+        return text;
+    }
+    let cut = text.as_bytes()[..MAX_DIFF_BYTES].iter().rposition(|byte| *byte == b'\n');
+    let kept = cut.map_or(0, |at| at + 1);
+    let lines = text[kept..].lines().count();
+    format!("{}… {lines} more lines of this diff are not shown\n", &text[..kept])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path() -> JailPath {
+        JailPath::trusted("a.txt".to_owned())
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(
+            unified(&path(), Some(b"a\nb\n"), b"a\nc\n"),
+            "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
+        );
+        assert!(unified(&path(), None, b"x\n").starts_with("--- /dev/null\n+++ b/a.txt\n"));
+        assert_eq!(
+            unified(&path(), Some(b"\0"), b"x"),
+            "binary files differ: `a.txt`, 1 to 1 bytes\n"
+        );
+    }
+
+    #[test]
+    fn long_diffs_are_cut_on_a_line() {
+        let new: String = (0..5000).map(|n| format!("line {n} é\n")).collect();
+        let diff = unified(&path(), None, new.as_bytes());
+        assert!(diff.len() < MAX_DIFF_BYTES + 100);
+        assert!(diff.ends_with("more lines of this diff are not shown\n"));
+    }
+}

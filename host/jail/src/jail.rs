@@ -1,0 +1,190 @@
+//! The jail: an open workspace, and the only way to it.
+//!
+//! A [`Jail`] holds a directory handle, opened once; every access goes beneath that handle and none
+//! by a host path. Commands alone need the host path, so it is kept for them. Reading, searching,
+//! changing and running stand in files of their own; this one opens the jail and finds places in it.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use nix::unistd::{User, geteuid};
+
+use crate::fault::{Fault, FaultKind};
+use crate::handles;
+use crate::path::JailPath;
+use crate::resolve::{self, LastLink, Place};
+use crate::spill::SpillDir;
+
+/// Why a directory cannot be a workspace. Read by the client or the operator, who named it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing is there.
+    #[error("workspace `{}` does not exist", .0.display())]
+    NotFound(PathBuf),
+    /// A file is there.
+    #[error("workspace `{}` is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// The whole machine would be the workspace.
+    #[error("workspace `/` is the root of the file system: name a directory below it")]
+    FilesystemRoot,
+    /// Keys and mail would be in the workspace.
+    #[error("workspace `{}` is the home directory itself: name a directory inside it", .0.display())]
+    HomeDirectory(PathBuf),
+    /// The operating system refused.
+    #[error("workspace `{}` could not be opened", path.display())]
+    Io {
+        /// The directory that was to be opened: the workspace or its spill directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// An open workspace. Shared freely between threads; all methods take `&self`.
+#[derive(Debug)]
+pub struct Jail {
+    pub(crate) dir: Dir,
+    root: PathBuf,
+    /// The absolute spellings under which the model may know the root.
+    roots: Vec<String>,
+    pub(crate) spill_dir: Option<SpillDir>,
+    /// Directories already swept of leftover temporary files, by device and inode.
+    pub(crate) swept: Mutex<HashSet<(u64, u64)>>,
+}
+
+impl Jail {
+    /// Opens `root` as a workspace; `spill` is an existing directory of the server's own for
+    /// outputs too long to show.
+    ///
+    /// # Errors
+    /// [`OpenError`] when `root` is missing, not a directory, `/` or the home directory.
+    pub fn open(root: &Path, spill: Option<&Path>) -> Result<Jail, OpenError> {
+        let failed = |err: io::Error| match err.kind() {
+            io::ErrorKind::NotFound => OpenError::NotFound(root.to_owned()),
+            io::ErrorKind::NotADirectory => OpenError::NotADirectory(root.to_owned()),
+            _ => OpenError::Io { path: root.to_owned(), source: err },
+        };
+        let canonical = root.canonicalize().map_err(failed)?;
+        if canonical == Path::new("/") {
+            return Err(OpenError::FilesystemRoot);
+        }
+        if homes().contains(&canonical) {
+            return Err(OpenError::HomeDirectory(canonical));
+        }
+        let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(failed)?;
+        let spill_dir = match spill {
+            None => None,
+            Some(path) => Some(
+                SpillDir::open(path)
+                    .map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
+            ),
+        };
+        let mut roots = Vec::new();
+        for spelling in [canonical.as_path(), root] {
+            if let (true, Some(text)) = (spelling.is_absolute(), spelling.to_str()) {
+                roots.push(text.to_owned());
+            }
+        }
+        roots.dedup();
+        Ok(Jail { dir, root: canonical, roots, spill_dir, swept: Mutex::default() })
+    }
+
+    /// The canonical path of the workspace on the host, for commands and for locks.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The absolute spellings of the root.
+    pub(crate) fn roots(&self) -> &[String] {
+        &self.roots
+    }
+
+    /// Parses a path that came from outside. An absolute path inside the workspace becomes
+    /// relative.
+    ///
+    /// # Errors
+    /// `invalid-input` for NUL and over-long names, `denied` for what lies outside.
+    pub fn parse(&self, raw: &str) -> Result<JailPath, Fault> {
+        JailPath::parse(raw, &self.roots)
+    }
+
+    /// Finds where a path leads, in the workspace or in the view of the spill directory.
+    pub(crate) fn place(&self, path: &JailPath, last_link: LastLink) -> Result<Place, Fault> {
+        match path.inside_spill() {
+            None => resolve::resolve(&self.dir, &self.roots, path, last_link),
+            Some(name) => self.spill_place(name, path),
+        }
+    }
+
+    /// The same for a path that is to be changed: `.git` and the spill view are read-only.
+    pub(crate) fn writable_place(
+        &self,
+        path: &JailPath,
+        last_link: LastLink,
+    ) -> Result<Place, Fault> {
+        if path.inside_spill().is_some() {
+            return Err(Fault::new(
+                FaultKind::Denied,
+                format!("`{path}` is in the read-only view of spilled outputs"),
+            )
+            .with_hint("write to a file elsewhere in the workspace"));
+        }
+        let place = self.place(path, last_link)?;
+        let is_git = |part: &str| part.eq_ignore_ascii_case(".git");
+        if place.real.split('/').any(is_git) || path.parts().any(is_git) {
+            return Err(Fault::new(
+                FaultKind::Denied,
+                format!("`{path}` is in `.git`, which is read-only to the file tools"),
+            )
+            .with_hint("use git commands in the shell to change the repository"));
+        }
+        if place.name.is_none() {
+            return Err(Fault::new(
+                FaultKind::Denied,
+                format!("`{path}` is the root of the workspace itself"),
+            )
+            .with_hint("name a file inside the workspace"));
+        }
+        Ok(place)
+    }
+
+    fn spill_place(&self, name: &str, path: &JailPath) -> Result<Place, Fault> {
+        let no_such = || {
+            Fault::new(FaultKind::NotFound, format!("there is no spilled output `{path}`"))
+                .with_hint("use the path that the call with the long output named")
+        };
+        let spill_dir = self.spill_dir.as_ref().ok_or_else(no_such)?;
+        let dir = spill_dir.dir.try_clone().map_err(|err| Fault::from_io("open", path, &err))?;
+        let (name, stat) = if name.is_empty() {
+            (None, handles::stat_of(&dir))
+        } else if name.contains('/') {
+            return Err(no_such());
+        } else {
+            (Some(name.to_owned()), handles::stat_at(&dir, OsStr::new(name)))
+        };
+        let stat = stat.map_err(|_| no_such())?;
+        Ok(Place {
+            dir,
+            name,
+            real: path.as_str().to_owned(),
+            stat: Some(stat),
+            missing_parents: Vec::new(),
+            dangling: None,
+        })
+    }
+}
+
+/// The home directories: the one the environment names and the one of the account.
+fn homes() -> Vec<PathBuf> {
+    let account = User::from_uid(geteuid()).ok().flatten().map(|user| user.dir);
+    std::env::home_dir()
+        .into_iter()
+        .chain(account)
+        .filter_map(|home| home.canonicalize().ok())
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! Keeping the pipe of a command empty, for as long as anyone holds its other end.
+//!
+//! A task reads, cleans and keeps; once the call has taken what was kept, it reads on and drops, so
+//! that a process in the background is neither held up by a full pipe nor killed by a closed one.
+
+use std::io::{self, PipeReader};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::Command;
+use super::output::{Kept, Output};
+use crate::spill::SpillDir;
+
+/// Bytes read at a time: what a pipe holds.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// How far the reading has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// Bytes read so far.
+    Read(u64),
+    /// The last holder closed the pipe.
+    Over,
+}
+
+/// The reading of one command's pipe.
+#[derive(Debug)]
+pub(super) struct Drain {
+    /// `None` once the output was taken.
+    output: Arc<Mutex<Option<Output>>>,
+    progress: watch::Receiver<Progress>,
+    task: AbortHandle,
+}
+
+impl Drain {
+    pub(super) fn start(
+        reader: PipeReader,
+        spill_dir: Option<&SpillDir>,
+        command: &Command,
+    ) -> io::Result<Drain> {
+        let mut pipe = Receiver::from_owned_fd(reader.into())?;
+        let spill = spill_dir.map(SpillDir::share).transpose()?;
+        let output = Arc::new(Mutex::new(Some(Output::new(spill, first_word(command)))));
+        let (report, progress) = watch::channel(Progress::Read(0));
+        let shared = Arc::clone(&output);
+        let task = tokio::spawn(async move {
+            let mut block = vec![0; BLOCK_BYTES];
+            let mut total = 0;
+            // An error ends the reading like the end of the output: nothing more can come.
+            while let Ok(count @ 1..) = pipe.read(&mut block).await {
+                if let Some(output) = &mut *lock(&shared) {
+                    output.push(&block[..count]);
+                }
+                total += count as u64;
+                let _ = report.send(Progress::Read(total));
+            }
+            let _ = report.send(Progress::Over);
+        });
+        Ok(Drain { output, progress, task: task.abort_handle() })
+    }
+
+    /// Waits for the end of the output, but no longer than until nothing came for `quiet` or
+    /// `longest` has passed.
+    pub(super) async fn settle(&self, quiet: Duration, longest: Duration) {
+        let deadline = Instant::now() + longest;
+        let mut progress = self.progress.clone();
+        loop {
+            if *progress.borrow_and_update() == Progress::Over {
+                return;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match timeout(quiet.min(left), progress.changed()).await {
+                Ok(Ok(())) if !left.is_zero() => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Takes what was kept; what comes later is dropped.
+    pub(super) fn take(&self) -> Kept {
+        lock(&self.output).take().map(Output::finish).unwrap_or_default()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        *self.progress.borrow() == Progress::Over || self.task.is_finished()
+    }
+
+    /// Stops reading and closes the pipe.
+    pub(super) fn stop(&self) {
+        self.task.abort();
+    }
+}
+
+/// A panic while the lock was held left the output as it was before the block.
+fn lock(output: &Mutex<Option<Output>>) -> MutexGuard<'_, Option<Output>> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the spilled file is named after.
+fn first_word(command: &Command) -> &str {
+    match command {
+        Command::Shell(script) => script.split_whitespace().next().unwrap_or("bash"),
+        Command::Argv(arguments) => arguments.first().map_or("command", String::as_str),
+    }
+}

@@ -1,0 +1,104 @@
+//! Which variables a command sees.
+//!
+//! An allow-list: what is not named here, keys of the server above all, never reaches a command.
+//! On top come settings that keep programs from asking questions nobody can answer.
+
+/// Variables that are passed on as they are.
+const PASSED: [&str; 37] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    // Where tool chains live.
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "MAVEN_HOME",
+    "GRADLE_HOME",
+    "GRADLE_USER_HOME",
+    "ANDROID_HOME",
+    "DOTNET_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "PYTHONPATH",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "PNPM_HOME",
+    "NODE_PATH",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "PKG_CONFIG_PATH",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+];
+
+/// Variables that are set, whatever the server has.
+const SET: [(&str, &str); 11] = [
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Takes the message git proposes.
+    ("GIT_EDITOR", "true"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    // Accepting the proposed list would rewrite history unseen, so an interactive rebase fails.
+    (
+        "GIT_SEQUENCE_EDITOR",
+        "echo 'error: an interactive rebase needs an editor and there is none here; \
+         set GIT_SEQUENCE_EDITOR to a command that edits the list' >&2; false",
+    ),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+];
+
+/// Reduces the environment of the server to what a command may see. `CI` is left out with
+/// everything else: some tools refuse to write files when it is set.
+pub fn allowed_environment(host: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let is_passed = |name: &str| PASSED.contains(&name) || name.starts_with("LC_");
+    let mut allowed: Vec<(String, String)> = host.filter(|(name, _)| is_passed(name)).collect();
+    allowed.extend(SET.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stay_out() {
+        let host = [
+            ("PATH", "/bin"),
+            ("OPENAI_API_KEY", "k1"),
+            ("AWS_SECRET_ACCESS_KEY", "k2"),
+            ("HARNESS_TOKEN", "k3"),
+            ("CI", "true"),
+            ("LC_ALL", "C.UTF-8"),
+            ("EDITOR", "vi"),
+            ("TERM", "xterm"),
+        ];
+        let allowed =
+            allowed_environment(host.map(|(name, value)| (name.into(), value.into())).into_iter());
+        let mut names: Vec<&str> = allowed.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        let mut expected: Vec<&str> = SET.map(|(name, _)| name).to_vec();
+        expected.extend(["PATH", "LC_ALL"]);
+        expected.sort_unstable();
+        assert_eq!(names, expected);
+        assert!(allowed.contains(&("EDITOR".to_owned(), "true".to_owned())));
+    }
+}

@@ -1,0 +1,179 @@
+//! The cleaned output of one command: its end in memory, all of it in a file when it is long.
+//!
+//! Memory is bounded whatever a command prints: the head of the text is dropped as the tail grows,
+//! and the file stops at a limit of its own. No file is made for output that fits.
+
+use std::io::Write;
+
+use cap_std::fs::File;
+
+use super::cleaner::Cleaner;
+use crate::spill::SpillDir;
+
+/// The most bytes that a call returns: a fair share of a model's context.
+pub(super) const KEPT_BYTES: usize = 30 * 1024;
+
+/// The most bytes that are written to the file.
+const MAX_SPILLED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How far the cut may move to fall on the start of a line.
+const LINE_SLACK_BYTES: usize = 4 * 1024;
+
+/// What is left of an output.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) output: String,
+    pub(super) omitted_bytes: u64,
+    pub(super) spill: Option<String>,
+}
+
+/// An output as it grows.
+#[derive(Debug)]
+pub(super) struct Output {
+    cleaner: Cleaner,
+    /// The last part of the cleaned text, at most twice what is kept.
+    tail: String,
+    /// Cleaned bytes in all.
+    total_bytes: u64,
+    spill: Spill,
+}
+
+#[derive(Debug)]
+enum Spill {
+    /// There is nowhere to write.
+    Off,
+    /// Nothing had to be written yet; where and under which name it would be.
+    Ready(SpillDir, String),
+    /// Being written.
+    Open { path: String, file: File, written_bytes: u64 },
+    /// At its limit, or the disk is full.
+    Stopped(String),
+}
+
+impl Output {
+    pub(super) fn new(spill_dir: Option<SpillDir>, name_hint: &str) -> Output {
+        let spill = match spill_dir {
+            Some(spill_dir) => Spill::Ready(spill_dir, name_hint.to_owned()),
+            None => Spill::Off,
+        };
+        Output { cleaner: Cleaner::default(), tail: String::new(), total_bytes: 0, spill }
+    }
+
+    /// Takes bytes as they come.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let mut cleaned = String::new();
+        self.cleaner.push(bytes, &mut cleaned);
+        self.append(&cleaned);
+    }
+
+    /// The end of the output.
+    pub(super) fn finish(mut self) -> Kept {
+        let mut cleaned = String::new();
+        self.cleaner.finish(&mut cleaned);
+        self.append(&cleaned);
+        let cut = cut_to_keep(&self.tail);
+        let output = self.tail.split_off(cut);
+        let omitted_bytes = self.total_bytes - output.len() as u64;
+        let spill = match self.spill {
+            Spill::Open { path, .. } | Spill::Stopped(path) => Some(path),
+            Spill::Off | Spill::Ready(..) => None,
+        };
+        Kept { output, omitted_bytes, spill }
+    }
+
+    fn append(&mut self, cleaned: &str) {
+        self.total_bytes += cleaned.len() as u64;
+        if self.total_bytes > KEPT_BYTES as u64 {
+            self.open_spill();
+        }
+        self.write_spill(cleaned);
+        self.tail.push_str(cleaned);
+        if self.tail.len() > 2 * KEPT_BYTES {
+            // More than will be returned stays, so that the last cut can fall on a line.
+            let mut cut = self.tail.len() - KEPT_BYTES;
+            while !self.tail.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            self.tail.drain(..cut);
+        }
+    }
+
+    /// Starts the file with what came so far, all of which is still in the tail.
+    fn open_spill(&mut self) {
+        if let Spill::Ready(spill_dir, name_hint) = &self.spill {
+            self.spill = match spill_dir.create(name_hint) {
+                Ok((path, file)) => Spill::Open { path, file, written_bytes: 0 },
+                // Without a file the end of the output is still worth having.
+                Err(_) => Spill::Off,
+            };
+            let tail = std::mem::take(&mut self.tail);
+            self.write_spill(&tail);
+            self.tail = tail;
+        }
+    }
+
+    fn write_spill(&mut self, text: &str) {
+        let Spill::Open { path, file, written_bytes } = &mut self.spill else {
+            return;
+        };
+        let left = MAX_SPILLED_BYTES.saturating_sub(*written_bytes);
+        let fits = text.len() as u64 <= left;
+        let end = if fits { text.len() } else { text.floor_char_boundary(left as usize) };
+        let written = file.write_all(&text.as_bytes()[..end]);
+        *written_bytes += end as u64;
+        if fits && written.is_ok() {
+            return;
+        }
+        // On a full disk this line fails as well, and the short file has to speak for itself.
+        let _ = file.write_all(b"\n[the output went on; what follows was not kept]\n");
+        self.spill = Spill::Stopped(std::mem::take(path));
+    }
+}
+
+/// Where to cut so that at most [`KEPT_BYTES`] stay, on the start of a line if one is near.
+fn cut_to_keep(text: &str) -> usize {
+    if text.len() <= KEPT_BYTES {
+        return 0;
+    }
+    let least = text.ceil_char_boundary(text.len() - KEPT_BYTES);
+    if text.as_bytes()[least - 1] == b'\n' {
+        return least;
+    }
+    let near =
+        text.as_bytes()[least..].iter().take(LINE_SLACK_BYTES).position(|byte| *byte == b'\n');
+    match near {
+        Some(at) if least + at + 1 < text.len() => least + at + 1,
+        _ => least,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_output_is_whole() {
+        let mut output = Output::new(None, "x");
+        output.push(b"one\ntwo");
+        let kept = Kept { output: "one\ntwo".to_owned(), omitted_bytes: 0, spill: None };
+        assert_eq!(output.finish(), kept);
+    }
+
+    #[test]
+    fn the_cut_falls_on_a_line_or_a_character() {
+        let mut output = Output::new(None, "x");
+        for n in 0..20_000 {
+            output.push(format!("line {n}\n").as_bytes());
+        }
+        let kept = output.finish();
+        assert!(kept.output.starts_with("line ") && kept.output.ends_with("line 19999\n"));
+        assert!(kept.output.len() <= KEPT_BYTES && kept.output.len() > KEPT_BYTES - 100);
+        let all: usize = (0..20_000).map(|n| format!("line {n}\n").len()).sum();
+        assert_eq!(kept.omitted_bytes as usize + kept.output.len(), all);
+
+        let mut output = Output::new(None, "x");
+        output.push("é".repeat(100_000).as_bytes());
+        let kept = output.finish();
+        assert!(kept.output.chars().all(|c| c == 'é') && kept.output.len() <= KEPT_BYTES);
+    }
+}

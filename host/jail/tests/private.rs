@@ -1,0 +1,55 @@
+//! The server's own directories and the files it is configured by.
+
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+
+use harness_jail::{PrivateDir, read_capped};
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).expect("there").permissions().mode() & 0o777
+}
+
+#[test]
+fn private_directories() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let path = temp.path().join("a/state");
+    let dir = PrivateDir::open(&path).expect("made with its parents");
+    assert_eq!((mode(&path), dir.path()), (0o700, path.as_path()));
+    assert_eq!(dir.read("x").expect_err("missing").kind(), ErrorKind::NotFound);
+    dir.write("x", b"one").expect("written");
+    dir.write("x", b"two").expect("replaced");
+    assert_eq!(dir.read("x").expect("there"), b"two");
+    assert_eq!((mode(&path.join("x")), dir.names().expect("names")), (0o600, vec!["x".to_owned()]));
+    for name in ["../x", "a/b", "", ".."] {
+        assert!(dir.write(name, b"").is_err() && dir.read(name).is_err(), "{name}");
+        assert!(dir.subdirectory(name).is_err(), "{name}");
+    }
+    let below = dir.subdirectory("spill").expect("made");
+    below.write("y", b"").expect("written");
+    assert_eq!(mode(below.path()), 0o700);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("opened");
+    let dir = PrivateDir::open(&path).expect("opened again");
+    assert_eq!(mode(&path), 0o700, "closed again");
+    dir.remove("spill").expect("a tree goes");
+    dir.remove("spill").expect("fine twice");
+    assert!(!path.join("spill").exists());
+    dir.remove_tree().expect("all goes");
+    assert!(!path.exists());
+}
+
+#[test]
+fn configuration_files_are_capped() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let file = temp.path().join("f");
+    std::fs::write(&file, "12345").expect("written");
+    assert_eq!(read_capped(&file, 5).expect("fits"), b"12345");
+    assert_eq!(read_capped(&file, 4).expect_err("too large").kind(), ErrorKind::FileTooLarge);
+    assert_eq!(
+        read_capped(temp.path(), 4).expect_err("a directory").kind(),
+        ErrorKind::InvalidInput
+    );
+    assert_eq!(
+        read_capped(&temp.path().join("g"), 4).expect_err("none").kind(),
+        ErrorKind::NotFound
+    );
+}

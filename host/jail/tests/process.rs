@@ -1,0 +1,291 @@
+//! Running: what comes back, when, and what is left running.
+
+use std::time::{Duration, Instant};
+
+use harness_jail::{
+    Command, Completion, Ending, Fault, FaultKind, Request, Shell, allowed_environment,
+};
+
+use crate::workspace::{Workspace, refused};
+
+/// Far more than any of the commands needs, far less than the sleeps they leave behind.
+const SOON: Duration = Duration::from_secs(20);
+
+fn request(script: &str) -> Request {
+    Request {
+        command: Command::Shell(script.to_owned()),
+        workdir: None,
+        timeout_ms: 60_000,
+        environment: Vec::new(),
+        stdin: None,
+    }
+}
+
+fn shell(session: &str) -> Shell {
+    let host =
+        [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "k1"), ("HOME", "/tmp")];
+    let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Shell::new(allowed_environment(host.into_iter()), &unique(session))
+}
+
+/// Tests run side by side and again, and must not find each other's processes.
+fn unique(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}
+
+async fn run(w: &Workspace, script: &str) -> Completion {
+    shell("one").run(&w.jail, request(script)).await.expect(script)
+}
+
+/// Whether a process runs whose command line holds this word.
+fn runs(word: &str) -> bool {
+    let entries = std::fs::read_dir("/proc").expect("/proc");
+    entries.flatten().any(|entry| {
+        let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok();
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let is_dead =
+            stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
+        is_process
+            && !is_dead
+            && String::from_utf8_lossy(&line).split('\0').any(|argument| argument == word)
+    })
+}
+
+/// Waits until a condition holds, and fails when it does not come to hold.
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + SOON;
+    while !condition() {
+        assert!(Instant::now() < deadline, "did not happen: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A number of seconds no other test sleeps for, to know the process by.
+fn seconds(offset: u32) -> String {
+    (1_000_000_000 + u64::from(std::process::id()) * 100 + u64::from(offset)).to_string()
+}
+
+#[tokio::test]
+async fn what_comes_back() {
+    let w = Workspace::new();
+    w.put("sub/f", "x");
+    for (script, ending, output) in [
+        ("echo hi", Ending::Exited(0), "hi\n"),
+        ("echo a; echo b >&2; echo c; exit 3", Ending::Exited(3), "a\nb\nc\n"),
+        ("kill -9 $$", Ending::Signalled(9), ""),
+        ("printf 'a\\0b\\xff\\n'", Ending::Exited(0), "ab\u{FFFD}\n"),
+        ("for i in $(seq 500); do printf \"\\r%d%%\" $i; done", Ending::Exited(0), "500%"),
+        ("printf '\\033[31mred\\033[0m'", Ending::Exited(0), "red"),
+        ("read x; echo got:$x", Ending::Exited(0), "got:\n"),
+        ("cat < /dev/tty || echo none", Ending::Exited(0), "none\n"),
+        ("cd sub && cat f", Ending::Exited(0), "x"),
+    ] {
+        let done = run(&w, script).await;
+        assert_eq!(done.ending, ending, "{script}");
+        assert!(done.output.ends_with(output), "{script}: {:?}", done.output);
+        assert_eq!((done.omitted_bytes, done.spill, done.still_running), (0, None, 0), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn where_and_with_what() {
+    let w = Workspace::new();
+    w.put("sub/f", "x");
+    let shell = shell("two");
+    let argv = Command::Argv(vec!["pwd".into()]);
+    let there = Request { workdir: Some(w.path("sub")), command: argv, ..request("") };
+    let done = shell.run(&w.jail, there).await.expect("ran");
+    assert_eq!(done.output.trim_end(), w.host("sub").to_str().expect("utf-8"));
+    let fed = Request { stdin: Some(b"fed".to_vec()), ..request("cat") };
+    assert_eq!(shell.run(&w.jail, fed).await.expect("ran").output, "fed");
+    let unread = Request { stdin: Some(vec![0; 1 << 20]), ..request("true") };
+    assert_eq!(shell.run(&w.jail, unread).await.expect("ran").ending, Ending::Exited(0));
+    let more = Request { environment: vec![("MORE".into(), "yes".into())], ..request("env") };
+    let env = shell.run(&w.jail, more).await.expect("ran").output;
+    assert!(env.contains("MORE=yes\n") && env.contains("GIT_TERMINAL_PROMPT=0\n"), "{env}");
+    assert!(!env.contains("OPENAI") && !env.contains("CARGO_PKG"), "{env}");
+}
+
+#[tokio::test]
+async fn what_is_refused() {
+    let w = Workspace::new();
+    w.put("f", "x");
+    let shell = shell("three");
+    let argv =
+        |program: &str| Request { command: Command::Argv(vec![program.into()]), ..request("") };
+    let at = |raw: &str| Request { workdir: Some(w.path(raw)), ..request("true") };
+    let bad = vec![("A=B".to_owned(), String::new())];
+    for (request, kind, words) in [
+        (request(" "), FaultKind::InvalidInput, "is empty"),
+        (request("a\0b"), FaultKind::InvalidInput, "NUL"),
+        (request(&"x".repeat(200_000)), FaultKind::TooLarge, "write it to a file"),
+        (argv("no-such-program"), FaultKind::NotFound, "program `no-such-program` was not found"),
+        (Request { timeout_ms: 0, ..request("true") }, FaultKind::InvalidInput, "time-out"),
+        (Request { environment: bad, ..request("true") }, FaultKind::InvalidInput, "variable"),
+        (at("none"), FaultKind::NotFound, "does not exist"),
+        (at("f"), FaultKind::Unsupported, "is not a directory"),
+    ] {
+        let got: Result<Completion, Fault> = shell.run(&w.jail, request).await;
+        refused(got, kind, words);
+    }
+    let bare = Shell::new(vec![("PATH".into(), "/nowhere".into())], "four");
+    refused(bare.run(&w.jail, request("true")).await, FaultKind::Unavailable, "bash was not found");
+}
+
+#[tokio::test]
+async fn background_children_do_not_hold_the_call() {
+    let w = Workspace::new();
+    let shell = shell("five");
+    for (number, script) in [
+        // Silent, with the pipe held by stderr alone.
+        "sleep SECONDS </dev/null >/dev/null & echo hi",
+        // In a session of its own.
+        "setsid sleep SECONDS & echo hi",
+        // Chatty.
+        "(while :; do echo noise; sleep 0.01; done & exec sleep SECONDS) & echo hi",
+        // Orphaned twice over, with closed outputs.
+        "(setsid bash -c 'sleep SECONDS & exec >&- 2>&-' &); echo hi",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let word = seconds(u32::try_from(number).expect("few"));
+        let started = Instant::now();
+        let script = script.replace("SECONDS", &word);
+        let done = shell.run(&w.jail, request(&script)).await.expect("ran");
+        assert!(started.elapsed() < SOON, "{script}");
+        assert_eq!(done.ending, Ending::Exited(0), "{script}");
+        assert!(done.output.contains("hi\n"), "{script}: {}", done.output);
+        assert!(done.still_running >= 1 || !script.contains("hi"), "{script}");
+        until("the child runs on", || runs(&word)).await;
+    }
+    shell.end();
+    for number in 0..4 {
+        until("the end of the session ends it", || !runs(&seconds(number))).await;
+    }
+}
+
+/// Its pipe stays open and empty, so it can write as much as it likes.
+#[tokio::test]
+async fn a_chatty_child_lives_on() {
+    let w = Workspace::new();
+    let shell = shell("six");
+    let script =
+        "(until [ -e go ]; do sleep 0.01; done; head -c 1000000 /dev/zero; echo > done) & echo hi";
+    let done = shell.run(&w.jail, request(script)).await.expect("ran");
+    assert!(done.still_running >= 1);
+    w.put("go", "");
+    until("it wrote and went on", || w.host("done").exists()).await;
+}
+
+#[tokio::test]
+async fn at_the_time_out_everything_goes() {
+    let w = Workspace::new();
+    let shell = shell("seven");
+    let (plain, stubborn, away) = (seconds(10), seconds(11), seconds(12));
+    let script = format!(
+        "echo before; trap '' TERM; (trap '' TERM; exec sleep {stubborn}) & sleep {plain} & \
+         setsid sleep {away} & wait; wait; wait"
+    );
+    let started = Instant::now();
+    let limited = Request { timeout_ms: 1000, ..request(&script) };
+    let done = shell.run(&w.jail, limited).await.expect("ran");
+    assert!(started.elapsed() < SOON);
+    assert_eq!((done.ending, done.output.as_str()), (Ending::TimedOut, "before\n"));
+    assert_eq!(done.still_running, 0);
+    for word in [plain, stubborn, away] {
+        assert!(!runs(&word), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn term_leaves_time_for_last_words() {
+    let w = Workspace::new();
+    let script = "trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.02; done";
+    let limited = Request { timeout_ms: 1000, ..request(script) };
+    let done = shell("eight").run(&w.jail, limited).await.expect("ran");
+    assert_eq!((done.ending, done.output.as_str()), (Ending::TimedOut, "on\nbye\n"));
+}
+
+/// A time-out in one call leaves alone what an earlier one left running.
+#[tokio::test]
+async fn calls_do_not_end_each_other() {
+    let w = Workspace::new();
+    let shell = shell("nine");
+    let word = seconds(20);
+    let script = format!("setsid sleep {word} >/dev/null 2>&1 &");
+    shell.run(&w.jail, request(&script)).await.expect("ran");
+    let limited = Request { timeout_ms: 300, ..request("sleep 60") };
+    let done = shell.run(&w.jail, limited).await.expect("ran");
+    assert_eq!(done.ending, Ending::TimedOut);
+    assert!(runs(&word));
+    drop(shell);
+    until("dropping the shell ends the session", || !runs(&word)).await;
+}
+
+#[tokio::test]
+async fn dropping_the_call_ends_it() {
+    let w = Workspace::new();
+    let shell = shell("ten");
+    let (inner, away) = (seconds(30), seconds(31));
+    let script = format!("setsid sleep {away} & sleep {inner} & touch started; wait");
+    {
+        let call = shell.run(&w.jail, request(&script));
+        let started = until("it started", || w.host("started").exists() && runs(&away));
+        tokio::select! {
+            done = call => panic!("it ended by itself: {done:?}"),
+            () = started => {}
+        }
+    }
+    until("both are gone", || !runs(&inner) && !runs(&away)).await;
+    // No zombie stays: the runtime reaps what was dropped.
+    let own = std::process::id().to_string();
+    until("all children are reaped", || {
+        let children = std::fs::read_dir("/proc").expect("/proc").flatten();
+        !children.map(|entry| entry.path().join("stat")).any(|stat| {
+            let stat = std::fs::read_to_string(stat).unwrap_or_default();
+            let rest = stat.rsplit(')').next().unwrap_or_default().to_owned();
+            let mut fields = rest.split_ascii_whitespace();
+            stat.contains("(bash)") && fields.next() == Some("Z") && fields.next() == Some(&own)
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded_and_spilled() {
+    let w = Workspace::new();
+    let script =
+        "echo first; yes 0123456789012345678901234567890123456789 | head -c 100000000; echo last";
+    let done = run(&w, script).await;
+    assert!(done.output.len() <= 30 * 1024 && done.output.ends_with("last\n"));
+    assert!(done.output.starts_with("0123"), "the cut falls on a line");
+    assert_eq!(done.omitted_bytes + done.output.len() as u64, 100_000_011);
+    let spill = done.spill.expect("a spill");
+    assert!(spill.starts_with(".harness/spill/001-echo"), "{spill}");
+    let path = w.path(&spill);
+    let size = w.jail.stat(&path).expect("there").size_bytes;
+    assert!((64 << 20..(64 << 20) + 200).contains(&size), "{size}");
+    assert!(w.jail.read(&path, 0, 10).expect("readable").bytes.starts_with(b"first\n0123"));
+    // The test holds no other large thing, so the peak tells what the flood took.
+    let status = std::fs::read_to_string("/proc/self/status").expect("status");
+    assert!(status.contains("VmHWM"));
+}
+
+#[tokio::test]
+async fn git_does_not_wait_for_an_editor() {
+    let w = Workspace::new();
+    let script = "git init -q . && git config user.email a@b && git config user.name n && \
+        for i in 1 2 3; do echo $i > f && git add f && git commit -q -m c$i || exit 9; done; \
+        before=$(git rev-parse HEAD); git rebase -i HEAD~2; echo code:$?; \
+        git rebase --abort 2>/dev/null; [ $before = $(git rev-parse HEAD) ] && echo same; \
+        git commit -q --amend && echo amended";
+    let done = run(&w, script).await;
+    if done.output.contains("git: command not found") {
+        return;
+    }
+    assert!(done.output.contains("needs an editor"), "{}", done.output);
+    assert!(!done.output.contains("code:0"), "{}", done.output);
+    assert!(done.output.contains("same\namended\n"), "{}", done.output);
+}

@@ -1,0 +1,81 @@
+//! From a checked configuration to a harness that takes runs.
+//!
+//! Opens what the configuration names, in the order in which a person would want to hear of
+//! trouble. Compiling plugins goes on behind it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::Loaded;
+use crate::config::PluginConfig;
+use crate::harness::{Harness, Parts};
+use crate::ledger::Ledger;
+use crate::places::Places;
+use crate::plugin::{Engine, FILE_BYTES, Source};
+use crate::redact::{Redactor, secrets_in_environment};
+use crate::upstream::{Timers, Upstream, UpstreamSettings};
+
+/// A harness, not yet loaded with its plugins.
+pub struct Boot {
+    /// The harness.
+    pub harness: Arc<Harness>,
+    engine: Engine,
+}
+
+impl Boot {
+    /// Opens everything.
+    ///
+    /// # Errors
+    ///
+    /// For the operator: what cannot be opened, and why.
+    pub(crate) fn open(loaded: Loaded) -> anyhow::Result<Boot> {
+        let Loaded { config, environment, .. } = loaded;
+        let places = Places::open(&config.state_dir, config.workspace_root.as_deref())
+            .with_context(|| {
+                format!("cannot use the state directory `{}`", config.state_dir.display())
+            })?;
+        let path = places.ledger();
+        let (ledger, interrupted) = Ledger::open(&path, config.ledger_sync)
+            .with_context(|| format!("cannot open the ledger `{}`", path.display()))?;
+        for run in interrupted {
+            tracing::warn!(?run, "a run was cut off when the server died; it is closed now");
+        }
+        let redactor = Arc::new(redactor(&config.upstream.api_key, &environment));
+        let upstream = Upstream::new(UpstreamSettings {
+            base_url: config.upstream.base_url.clone(),
+            api_key: config.upstream.api_key.clone(),
+            timers: Timers::default(),
+        })?;
+        let engine = Engine::new()?;
+        let environment = harness_jail::allowed_environment(environment.into_iter());
+        let parts = Parts { config, places, ledger, upstream, redactor, environment };
+        Ok(Boot { harness: Harness::new(parts), engine })
+    }
+
+    /// Compiles and links the plugins that the configuration asks for.
+    ///
+    /// # Errors
+    ///
+    /// When there is nowhere to try tools out.
+    pub async fn load(&self) -> anyhow::Result<()> {
+        let mut configured = self.harness.config().plugins.clone();
+        if !self.harness.config().shell_enabled {
+            configured.entry("shell".to_owned()).or_default().enabled = Some(false);
+        }
+        let loading = self.harness.load(&self.engine, sources(&configured));
+        loading.await.context("the plugins cannot be loaded")
+    }
+}
+
+/// Reads every plugin that is configured.
+pub(super) fn sources(configured: &BTreeMap<String, PluginConfig>) -> Vec<Source> {
+    Source::all(configured, |path| harness_jail::read_capped(path, FILE_BYTES as u64))
+}
+
+/// Knows the upstream's key and whatever else in the environment looks like a secret.
+pub(super) fn redactor(api_key: &Option<String>, environment: &[(String, String)]) -> Redactor {
+    let in_environment = secrets_in_environment(environment.iter().cloned());
+    Redactor::new(api_key.iter().cloned().chain(in_environment))
+}

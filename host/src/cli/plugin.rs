@@ -1,0 +1,57 @@
+//! `harness plugin list`: every plugin in force, or why it is not.
+
+#![expect(clippy::print_stdout, reason = "the list is the command's output")]
+
+use std::sync::Arc;
+
+use clap::Subcommand;
+use harness_jail::{Jail, PrivateDir, Shell};
+
+use super::{Configured, boot, settings};
+use crate::plugin::{Engine, Listed, Plugins, Workspace};
+
+/// What to do with plugins.
+#[derive(Subcommand)]
+pub(super) enum PluginCommand {
+    /// Load every plugin of the configuration and show what it is
+    List(Configured),
+}
+
+/// Runs the command.
+pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
+    let PluginCommand::List(flags) = command;
+    let (settings, environment) = settings(&flags)?;
+    // An empty directory to lend to tools while they say what they offer.
+    let scratch = std::env::temp_dir().join(format!("harness-{}", uuid::Uuid::now_v7().simple()));
+    let directory = PrivateDir::open(&scratch)?;
+    let workspace = Workspace::new(
+        Jail::open(&scratch, None)?,
+        Shell::new(Vec::new(), "list"),
+        Arc::new(boot::redactor(&None, &environment)),
+    );
+    let sources = boot::sources(settings.plugins());
+    let plugins = Plugins::load(&Engine::new()?, sources, &Arc::new(workspace)).await;
+    directory.remove_tree()?;
+    for listed in plugins.listed() {
+        println!("{}", line(listed));
+    }
+    let broken = plugins.listed().iter().filter(|listed| listed.offers.is_err()).count();
+    anyhow::ensure!(broken == 0, "{broken} plugin(s) do not load");
+    Ok(())
+}
+
+fn line(listed: &Listed) -> String {
+    let Listed { name, source, role, powers, offers, bytes } = listed;
+    let role = role.map_or("?".to_owned(), |role| role.to_string());
+    let size = format!("{} kB", bytes.div_ceil(1000));
+    let head = format!("{name:<12} {role:<8} {size:>8}  {source}");
+    let powers = match powers.as_slice() {
+        [] => "sink only".to_owned(),
+        powers => powers.join(", "),
+    };
+    match offers {
+        Ok(offers) if offers.is_empty() => format!("{head}\n    may use: {powers}"),
+        Ok(offers) => format!("{head}\n    offers: {}; may use: {powers}", offers.join(", ")),
+        Err(cause) => format!("{head}\n    DOES NOT LOAD: {}", cause.replace('\n', "\n    ")),
+    }
+}

@@ -1,0 +1,50 @@
+//! `harness serve`: listen until told to stop.
+//!
+//! Listening does not wait for the plugins: they are compiled meanwhile, and the first run waits
+//! for them. The first signal lets runs end within the grace; the process then ends by itself.
+
+#![expect(clippy::print_stdout, reason = "scripts read the address from the one line printed")]
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{Boot, Loaded, boot, log};
+use crate::server::{self, ServeOptions};
+
+/// Serves.
+pub(super) async fn run(loaded: Loaded, log_level: &str) -> anyhow::Result<()> {
+    log::start(log_level, boot::redactor(&loaded.config.upstream.api_key, &loaded.environment))?;
+    for variable in &loaded.ignored {
+        tracing::warn!("`{variable}` is set but is no setting");
+    }
+    let (addr, max_body_bytes) = (loaded.config.addr, loaded.config.max_body_bytes);
+    let boot = Boot::open(loaded)?;
+    let listener = server::bind(addr).with_context(|| format!("cannot listen on `{addr}`"))?;
+    let shutdown = CancellationToken::new();
+    stop_on_signals(shutdown.clone())?;
+    println!("harness listens on http://{}", listener.local_addr()?);
+
+    let harness = boot.harness.clone();
+    tokio::spawn(async move {
+        if let Err(err) = boot.load().await {
+            tracing::error!("{err:#}");
+        }
+    });
+    let options = ServeOptions { max_body_bytes, ..ServeOptions::default() };
+    server::serve(harness, listener, options, shutdown).await.context("the server stopped")
+}
+
+fn stop_on_signals(shutdown: CancellationToken) -> anyhow::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        tracing::info!("stopping: no more runs are taken, those under way are cancelled");
+        shutdown.cancel();
+    });
+    Ok(())
+}

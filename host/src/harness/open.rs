@@ -1,0 +1,157 @@
+//! Which session a request means, and the lock of its directory.
+//!
+//! Named by id, by directory, by both (then they must agree) or by neither (then in a fresh
+//! directory). One session per caller and directory; one run per directory at a time.
+
+use std::sync::Arc;
+
+use harness_jail::{OpenError, Shell};
+
+use super::Harness;
+use crate::error::{Refusal, RefusalKind};
+use crate::ledger::{LedgerError, SessionRow, now_ms};
+use crate::plugin::Workspace;
+use crate::session::{Changes, Session};
+
+/// A directory, held for one run. Dropping it lets the next run in.
+pub(super) struct Hold {
+    harness: Arc<Harness>,
+    directory: String,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.harness.held().remove(&self.directory);
+    }
+}
+
+impl Harness {
+    /// Opens the session that a request means.
+    pub(super) async fn open(
+        &self,
+        caller: &str,
+        id: Option<&str>,
+        directory: Option<&str>,
+    ) -> Result<Arc<Session>, Refusal> {
+        let directory = directory.map(|directory| self.canonical(directory)).transpose()?;
+        let row = match (id, &directory) {
+            (Some(id), _) => self.known_session(caller, id, directory.as_deref()).await?,
+            (None, Some(directory)) => match self
+                .ledger
+                .session_in(caller, directory)
+                .await
+                .map_err(|err| unreadable(&err))?
+            {
+                Some(row) => row,
+                None => self.add_session(caller, Some(directory)).await?,
+            },
+            (None, None) => self.add_session(caller, None).await?,
+        };
+        if let Some(session) = self.sessions().get(&row.id) {
+            return Ok(session.clone());
+        }
+        let jail = self.places.jail(&row.workspace, &row.id).map_err(|err| gone(&row, &err))?;
+        let shell = Shell::new(self.environment.clone(), &row.id);
+        let session = Arc::new(Session {
+            id: row.id.clone(),
+            directory: jail.root().display().to_string(),
+            workspace: Arc::new(Workspace::new(jail, shell, self.redactor.clone())),
+            changes: Changes::default(),
+        });
+        // Two requests may have come here at once: the first one's session is everyone's.
+        Ok(self.sessions().entry(row.id).or_insert(session).clone())
+    }
+
+    fn canonical(&self, directory: &str) -> Result<String, Refusal> {
+        if !directory.starts_with('/') {
+            return Err(Refusal::invalid(
+                "harness.workspace",
+                format!("expected an absolute directory, got `{directory}`"),
+            ));
+        }
+        let canonical = self.places.canonical(directory);
+        canonical.map_err(|err| Refusal::invalid("harness.workspace", err.to_string()))
+    }
+
+    async fn known_session(
+        &self,
+        caller: &str,
+        id: &str,
+        directory: Option<&str>,
+    ) -> Result<SessionRow, Refusal> {
+        let row = self.ledger.session(id).await.map_err(|err| unreadable(&err))?;
+        // Somebody else's session is told apart from none at all only to its owner.
+        let Some(row) = row.filter(|row| row.caller == caller) else {
+            return Err(Refusal::not_found(format!("there is no session `{id}`"))
+                .with_code("session_not_found"));
+        };
+        match directory {
+            Some(directory) if directory != row.workspace => Err(Refusal::invalid(
+                "harness.workspace",
+                format!("session `{id}` has another workspace than `{directory}`; name only one"),
+            )),
+            _ => Ok(row),
+        }
+    }
+
+    async fn add_session(
+        &self,
+        caller: &str,
+        directory: Option<&str>,
+    ) -> Result<SessionRow, Refusal> {
+        let id = format!("ws_{}", uuid::Uuid::now_v7().simple());
+        let workspace = match directory {
+            Some(directory) => directory.to_owned(),
+            None => self.places.fresh_workspace(&id).map_err(|err| {
+                tracing::error!("no fresh workspace: {err}");
+                Refusal::internal("a fresh workspace could not be made; the server's log says why")
+            })?,
+        };
+        let row = SessionRow {
+            id,
+            caller: caller.to_owned(),
+            workspace,
+            fresh: directory.is_none(),
+            created_ms: now_ms(),
+        };
+        self.ledger.add_session(row.clone()).await.map_err(|err| unreadable(&err))?;
+        Ok(row)
+    }
+
+    /// Takes the lock of the session's directory for `run`.
+    pub(super) fn hold(self: &Arc<Self>, session: &Session, run: &str) -> Result<Hold, Refusal> {
+        let directory = session.directory.clone();
+        let mut held = self.held();
+        if let Some(other) = held.get(&directory) {
+            return Err(Refusal {
+                status: 409,
+                kind: RefusalKind::InvalidRequestError,
+                message: format!(
+                    "run `{other}` is at work in this workspace, and only one may be; wait for \
+                     its end"
+                ),
+                param: None,
+                code: Some("workspace_busy".to_owned()),
+                may_retry: false,
+                retry_after: None,
+            });
+        }
+        held.insert(directory.clone(), run.to_owned());
+        Ok(Hold { harness: self.clone(), directory })
+    }
+}
+
+fn gone(row: &SessionRow, err: &OpenError) -> Refusal {
+    Refusal::invalid(
+        "harness.session_id",
+        format!("the workspace of session `{}` cannot be opened: {err}", row.id),
+    )
+    .with_status(409)
+    .with_code("workspace_gone")
+}
+
+/// A ledger that does not answer: for the operator the cause, for the client that it is ours.
+pub(super) fn unreadable(err: &LedgerError) -> Refusal {
+    tracing::error!("ledger: {err}");
+    Refusal::internal("the server's record does not answer; its log says why")
+}

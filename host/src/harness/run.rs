@@ -1,0 +1,410 @@
+//! One run: put together from a request, let go in a task of its own, ended on record.
+//!
+//! Whoever asked holds a [`Run`]; dropping it cancels. The task goes on just long enough to write
+//! down how it ended, and lets go of the directory last.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::open::{Hold, unreadable};
+use super::{ANY_MODEL, Harness};
+use crate::agent::{self, Ending, Limits, Stop, Task};
+use crate::error::{Refusal, RefusalKind};
+use crate::event::{Event, Reason};
+use crate::message::{Finish, Message, Usage};
+use crate::plugin::{Plugins, Profile, Tool};
+use crate::prompt;
+use crate::record::Record;
+use crate::session::Session;
+use crate::upstream::{Conversation, Offers, Passthrough, ToolChoice, ToolOffer, UpstreamError};
+
+/// What a client asked for, once it was read and checked.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// Who asks; sessions belong to callers.
+    pub caller: String,
+    /// A session to go on with.
+    pub session: Option<String>,
+    /// An absolute directory to work in.
+    pub workspace: Option<String>,
+    /// The model's id upstream; None or `harness` for the configured one.
+    pub model: Option<String>,
+    /// The client's own instructions, in order.
+    pub system: Vec<String>,
+    /// User messages and answers, oldest first; the last is a user's.
+    pub messages: Vec<Message>,
+    /// What belongs to the answer alone.
+    pub answer: AnswerOptions,
+    /// The client's other keys, for the upstream.
+    pub extra: Passthrough,
+    /// Whether tools may be called.
+    pub tools: ToolUse,
+    /// Limits under the configured ones.
+    pub limits: Tighter,
+    /// What was not done as asked.
+    pub notes: Vec<String>,
+}
+
+/// What belongs to the answer alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerOptions {
+    /// The answer ends before the first of these.
+    pub stop: Vec<String>,
+}
+
+/// Whether tools may be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolUse {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// At least once, in the first turn.
+    Required,
+    /// Never: none is offered.
+    Off,
+}
+
+/// Limits a request may set under the configured ones; higher ones are clamped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tighter {
+    /// Turns.
+    pub max_turns: Option<u32>,
+    /// Seconds.
+    pub max_seconds: Option<u64>,
+    /// Tokens.
+    pub max_total_tokens: Option<u64>,
+}
+
+/// A run under way. Dropping it cancels the run.
+#[derive(Debug)]
+pub struct Run {
+    /// `run_` and 32 hexadecimal digits.
+    pub id: String,
+    /// The session's id.
+    pub session: String,
+    /// The session's directory.
+    pub workspace: String,
+    /// The model that is asked.
+    pub model: String,
+    finished: oneshot::Receiver<Finished>,
+    _cancel: DropGuard,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Why.
+    pub reason: Reason,
+    /// Of the reply that ended it.
+    pub finish: Finish,
+    /// The answer; empty when there is an error.
+    pub answer: String,
+    /// Why there is no answer.
+    pub error: Option<Refusal>,
+    /// Sum over every upstream call.
+    pub usage: Usage,
+    /// Turns taken.
+    pub turns: u32,
+    /// Calls proposed.
+    pub tool_calls: u32,
+    /// Everything that was downgraded or ignored.
+    pub notes: Vec<String>,
+}
+
+impl Run {
+    /// Waits for the end. Dropping the future cancels the run.
+    pub async fn finished(self) -> Finished {
+        match self.finished.await {
+            Ok(finished) => finished,
+            // Only a panic while the end was written down loses the sender.
+            Err(_) => Finished {
+                reason: Reason::Internal,
+                finish: Finish::Stop,
+                answer: String::new(),
+                error: Some(Refusal::internal("the run ended without a word; this is our fault")),
+                usage: Usage::default(),
+                turns: 0,
+                tool_calls: 0,
+                notes: Vec::new(),
+            },
+        }
+    }
+}
+
+/// Everything a run's task owns.
+struct Started {
+    harness: Arc<Harness>,
+    plugins: Arc<Plugins>,
+    session: Arc<Session>,
+    conversation: Conversation,
+    offers: Offers,
+    model: String,
+    request: RunRequest,
+    limits: Limits,
+    record: Record,
+    hold: Hold,
+}
+
+impl Harness {
+    /// Starts a run.
+    ///
+    /// # Errors
+    ///
+    /// For the client: no such session or workspace, another run in it, too many runs, a server
+    /// that is stopping, or a fault of ours. Then nothing was done.
+    pub async fn start(self: &Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
+        self.refuse_when_stopping()?;
+        let place = self.places_for_runs.clone().try_acquire_owned().map_err(|_| {
+            Refusal::busy(format!("{} runs are under way, no more may be", self.config.max_runs), 5)
+        })?;
+        let plugins = self.plugins().await;
+        let session =
+            self.open(&request.caller, request.session.as_deref(), request.workspace.as_deref());
+        let session = session.await?;
+        let id = format!("run_{}", uuid::Uuid::now_v7().simple());
+        let hold = self.hold(&session, &id)?;
+
+        let asked = request.model.as_deref().filter(|model| *model != ANY_MODEL);
+        let model = asked.unwrap_or(&self.config.upstream.model).to_owned();
+        let upstream = &self.config.upstream;
+        let profile = plugins
+            .profile(upstream.profile.as_deref(), &upstream.base_url, &model)
+            .map_err(|err| {
+                tracing::error!("{err}");
+                Refusal::internal(format!("no profile for this upstream: {err}"))
+            })?;
+        let offers = self.offers(&plugins, profile, request.tools)?;
+        let mut conversation = Conversation::new(profile.quirks.clone());
+        conversation.push(Message::System { text: prompt::system(&request.system) });
+        for message in &request.messages {
+            conversation.push(message.clone());
+        }
+        let started = Event::Started {
+            session: session.id.clone(),
+            workspace: session.directory.clone(),
+            model: model.clone(),
+            profile: profile.name.clone(),
+            conversation: conversation.messages().to_vec(),
+        };
+        let record =
+            Record::start(self.ledger.clone(), self.redactor.clone(), &id, &session.id, started);
+        let mut record = record.await.map_err(|err| unreadable(&err))?;
+        for note in &request.notes {
+            record.note(note.clone());
+        }
+        let limits = self.limits(&request.limits, &mut record);
+
+        let (sender, finished) = oneshot::channel();
+        let cancel = self.cancel.child_token();
+        let run = Run {
+            id,
+            session: session.id.clone(),
+            workspace: session.directory.clone(),
+            model: model.clone(),
+            finished,
+            _cancel: cancel.clone().drop_guard(),
+        };
+        let started = Started {
+            harness: self.clone(),
+            plugins,
+            session,
+            conversation,
+            offers,
+            model,
+            request,
+            limits,
+            record,
+            hold,
+        };
+        self.runs.spawn(async move {
+            let finished = drive(started, cancel).await;
+            drop(place);
+            // Nobody may be there to hear it; it is on record.
+            let _ = sender.send(finished);
+        });
+        Ok(run)
+    }
+
+    /// The tools as this profile's models are told of them.
+    fn offers(
+        &self,
+        plugins: &Plugins,
+        profile: &Profile,
+        tools: ToolUse,
+    ) -> Result<Offers, Refusal> {
+        let offered: &[Tool] = if tools == ToolUse::Off { &[] } else { plugins.tools() };
+        let offers = offered.iter().map(|tool| ToolOffer {
+            name: tool.spec().name.clone(),
+            description: tool.spec().description.clone(),
+            schema: tool.spec().input_schema.clone(),
+        });
+        let offers: Vec<ToolOffer> = offers.collect();
+        Offers::new(&offers, &profile.quirks).map_err(|err| {
+            tracing::error!("{err}");
+            Refusal::internal(format!("the tools cannot be offered: {err}"))
+        })
+    }
+
+    /// The configured limits, or tighter ones; what would be looser is clamped and noted.
+    fn limits(&self, asked: &Tighter, record: &mut Record) -> Limits {
+        let budget = self.config.budget;
+        let mut clamp = |name: &str, asked: Option<u64>, limit: u64| match asked {
+            Some(asked) if asked > limit => {
+                record.note(format!("`harness.{name}` of {asked} is over the server's {limit}"));
+                limit
+            }
+            Some(asked) => asked,
+            None => limit,
+        };
+        let turns = clamp("max_turns", asked.max_turns.map(u64::from), budget.max_turns.into());
+        let tokens = clamp("max_total_tokens", asked.max_total_tokens, budget.max_total_tokens);
+        let seconds = clamp("max_seconds", asked.max_seconds, budget.max_time.as_secs());
+        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
+        Limits::new(turns, tokens, Duration::from_secs(seconds))
+    }
+}
+
+/// Runs a task to its end, whatever that is, and puts it on record.
+async fn drive(started: Started, cancel: CancellationToken) -> Finished {
+    let Started {
+        harness,
+        plugins,
+        session,
+        conversation,
+        offers,
+        model,
+        request,
+        limits,
+        mut record,
+        hold,
+    } = started;
+    let mut task = Task {
+        upstream: &harness.upstream,
+        plugins: &plugins,
+        session: &session,
+        conversation,
+        offers: &offers,
+        model: &model,
+        extra: &request.extra,
+        first_choice: match request.tools {
+            ToolUse::Required => ToolChoice::Required,
+            ToolUse::Auto | ToolUse::Off => ToolChoice::Auto,
+        },
+        limits,
+        parallel_reads: harness.config.parallel_reads,
+    };
+    let ended = {
+        // The state behind the unwind is the record and the conversation: the record is closed
+        // below from what it has counted, the conversation is dropped.
+        let running = AssertUnwindSafe(agent::run(&mut task, &mut record)).catch_unwind();
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            ended = running => Some(ended),
+        }
+    };
+    let (ending, error) = match ended {
+        Some(Ok(Ok(ending))) => (ending, None),
+        Some(Ok(Err(stop))) => (without_answer(stop.reason()), Some(refusal(&stop))),
+        Some(Err(_)) => {
+            let refusal = Refusal::internal("the run met a fault of the server and was ended");
+            (without_answer(Reason::Internal), Some(refusal))
+        }
+        None => {
+            // What a cancelled run's commands left behind has nobody to come back to it.
+            session.workspace.shell.end();
+            (without_answer(Reason::Cancelled), Some(cancelled()))
+        }
+    };
+    let answer = cut_at_stop(ending.answer, &request.answer.stop);
+    let error = error.map(|error| Refusal {
+        message: record.redact(&error.message),
+        may_retry: error.may_retry && record.tally().tool_calls == 0,
+        ..error
+    });
+    record.end(ending.reason, &answer, error.as_ref().map(|error| error.message.clone())).await;
+    let tally = record.tally();
+    tracing::info!(
+        session = session.id,
+        reason = ending.reason.as_str(),
+        turns = tally.turns,
+        calls = tally.tool_calls,
+        "run ended"
+    );
+    drop(hold);
+    Finished {
+        reason: ending.reason,
+        finish: ending.finish,
+        answer,
+        error,
+        usage: tally.usage,
+        turns: tally.turns,
+        tool_calls: tally.tool_calls,
+        notes: tally.notes.clone(),
+    }
+}
+
+fn without_answer(reason: Reason) -> Ending {
+    Ending { reason, finish: Finish::Stop, answer: String::new() }
+}
+
+/// The answer up to the first stop text; the provider would have stopped there.
+fn cut_at_stop(mut answer: String, stop: &[String]) -> String {
+    let ends = stop.iter().filter(|stop| !stop.is_empty()).filter_map(|stop| answer.find(stop));
+    if let Some(end) = ends.min() {
+        answer.truncate(end);
+    }
+    answer
+}
+
+fn cancelled() -> Refusal {
+    Refusal::internal("the run was cancelled")
+        .with_status(503)
+        .with_code(Reason::Cancelled.as_str())
+}
+
+/// Why there is no answer, as the client hears it. A status that SDKs would repeat on their own
+/// is only given where repeating may help; whether it still may is the caller's to say.
+fn refusal(stop: &Stop) -> Refusal {
+    let (status, kind, may_retry) = match stop {
+        Stop::Upstream(err) => match err {
+            UpstreamError::Refused { status: 413, .. } | UpstreamError::ContextOverflow { .. } => {
+                (400, RefusalKind::InvalidRequestError, false)
+            }
+            UpstreamError::Refused { status, .. } if matches!(status, 400 | 404 | 422) => {
+                (*status, RefusalKind::InvalidRequestError, false)
+            }
+            UpstreamError::RateLimited { .. } => (429, RefusalKind::RateLimitError, true),
+            UpstreamError::TimedOut { .. } => (504, RefusalKind::ServerError, true),
+            UpstreamError::Credentials { .. }
+            | UpstreamError::Settings { .. }
+            | UpstreamError::Refused { .. }
+            | UpstreamError::TooLarge { .. } => (502, RefusalKind::ServerError, false),
+            UpstreamError::Unreachable { .. }
+            | UpstreamError::Failed { .. }
+            | UpstreamError::Broken { .. } => (502, RefusalKind::ServerError, true),
+        },
+        Stop::Stuck(_) | Stop::EmptyReply => (502, RefusalKind::ServerError, false),
+        Stop::Ledger(_) => (500, RefusalKind::ServerError, false),
+    };
+    let retry_after = match stop {
+        Stop::Upstream(UpstreamError::RateLimited { retry_after: Some(wait), .. }) => {
+            Some(wait.as_secs().max(1))
+        }
+        _ => None,
+    };
+    Refusal {
+        status,
+        kind,
+        message: stop.to_string(),
+        param: None,
+        code: Some(stop.reason().as_str().to_owned()),
+        may_retry,
+        retry_after,
+    }
+}

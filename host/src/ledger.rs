@@ -1,0 +1,253 @@
+//! The record: sessions, runs and every event of every run, in one SQLite file.
+//!
+//! Append-only, one writer thread, group commit. An append returns once its commit is done, and
+//! never before; a run's state is what its events say and is stored nowhere else. Whatever a kill
+//! cut off is closed as interrupted at the next opening. Knows no tool, no model and no HTTP.
+//!
+//! `schema` holds the tables, `writer` the thread, `reader` the queries, `fold` what events add
+//! up to, `recovery` what a dead process left, `follow` how far each live run is, `checkpoint`
+//! the log's way into the file, `lock` the rule of one process at a time.
+
+mod checkpoint;
+mod error;
+mod fold;
+mod follow;
+mod lock;
+mod reader;
+mod recovery;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+pub use error::LedgerError;
+pub use fold::RunSummary;
+pub use follow::Progress;
+pub use recovery::Interrupted;
+
+use crate::config::LedgerSync;
+use crate::event::{Event, Recorded};
+use checkpoint::Checkpointer;
+use follow::Followers;
+use reader::Readers;
+use writer::{Entry, Live, Request, Work, Writer};
+
+/// Requests that may wait for the writer; the next one waits to be queued. Four full groups.
+const MAX_QUEUED: usize = 1_024;
+
+/// A session: one caller in one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Unique.
+    pub id: String,
+    /// Who it belongs to.
+    pub caller: String,
+    /// The workspace's directory on this machine.
+    pub workspace: String,
+    /// True when the server made the directory, and may remove it.
+    pub fresh: bool,
+    /// When it was opened, in milliseconds since 1970.
+    pub created_ms: u64,
+}
+
+/// The open record. Cheap to clone. The file is let go of when any clone is closed, or soon after
+/// the last one is dropped.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    requests: mpsc::Sender<Request>,
+    readers: Arc<Readers>,
+    followers: Arc<Followers>,
+}
+
+impl Ledger {
+    /// Opens the ledger in the file `path`, creating it (mode 0600) in a directory that exists,
+    /// and closes the runs that a dead process left open. Blocks while it does.
+    ///
+    /// # Errors
+    /// [`LedgerError::InUse`] while another process has it open, [`LedgerError::Newer`] and
+    /// [`LedgerError::Foreign`] for files this version must not touch, [`LedgerError::File`] and
+    /// [`LedgerError::Storage`] for what the system and SQLite say.
+    pub fn open(path: &Path, sync: LedgerSync) -> Result<(Ledger, Vec<Interrupted>), LedgerError> {
+        let lock = lock::take(path)?;
+        let mut connection = schema::open_writer(path, sync)?;
+        let interrupted = recovery::close_open_runs(&mut connection, now_ms())?;
+        let followers = Arc::<Followers>::default();
+        let writer = Writer {
+            connection,
+            checkpointer: Checkpointer::start(path)?,
+            followers: Arc::clone(&followers),
+            live: Live::default(),
+            lock,
+        };
+        let (requests, queue) = mpsc::channel(MAX_QUEUED);
+        thread::Builder::new()
+            .name("ledger-writer".to_owned())
+            .spawn(move || writer.run(queue))
+            .map_err(|source| LedgerError::File { path: path.to_owned(), source })?;
+        let ledger = Ledger { requests, readers: Readers::new(path.to_owned()), followers };
+        Ok((ledger, interrupted))
+    }
+
+    /// Stores a session.
+    ///
+    /// # Errors
+    /// [`LedgerError::Duplicate`] when there is one of that id.
+    pub async fn add_session(&self, session: SessionRow) -> Result<(), LedgerError> {
+        self.request(Work::Session(session)).await.map(|_| ())
+    }
+
+    /// The session of that id.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] when the file cannot be read.
+    pub async fn session(&self, id: &str) -> Result<Option<SessionRow>, LedgerError> {
+        let id = id.to_owned();
+        self.readers.read(move |connection| reader::session(connection, &id)).await
+    }
+
+    /// The newest session of `caller` in the directory `workspace`.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] when the file cannot be read.
+    pub async fn session_in(
+        &self,
+        caller: &str,
+        workspace: &str,
+    ) -> Result<Option<SessionRow>, LedgerError> {
+        let (caller, workspace) = (caller.to_owned(), workspace.to_owned());
+        self.readers
+            .read(move |connection| reader::session_in(connection, &caller, &workspace))
+            .await
+    }
+
+    /// Stores a run and its first event in one commit, stamped with the time of the call.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownSession`], [`LedgerError::Duplicate`], [`LedgerError::OutOfOrder`]
+    /// when `first` may not be first, and [`LedgerError::Storage`]. Then there is no such run.
+    pub async fn start_run(
+        &self,
+        run: &str,
+        session: &str,
+        first: Event,
+    ) -> Result<Recorded, LedgerError> {
+        let at_ms = now_ms();
+        let entry = Entry::new(run, at_ms, first.clone())?;
+        let work =
+            Work::Run { id: run.to_owned(), session: session.to_owned(), first: Box::new(entry) };
+        let seq = self.request(work).await?;
+        Ok(Recorded { run: run.to_owned(), seq, at_ms, event: first })
+    }
+
+    /// Stores `events`, each with its time in milliseconds since 1970, behind the run's others:
+    /// all of them or none. Returns the seq of the last, and only after the commit. Dropping the
+    /// future does not take back what was queued.
+    ///
+    /// # Errors
+    /// [`LedgerError::RunEnded`], [`LedgerError::UnknownRun`], [`LedgerError::OutOfOrder`] when
+    /// the state machine says no, [`LedgerError::Storage`] when the disk does.
+    pub async fn append(&self, run: &str, events: Vec<(u64, Event)>) -> Result<u64, LedgerError> {
+        let entries = events
+            .into_iter()
+            .map(|(at_ms, event)| Entry::new(run, at_ms, event))
+            .collect::<Result<Vec<Entry>, LedgerError>>()?;
+        self.request(Work::Events { run: run.to_owned(), entries }).await
+    }
+
+    /// What a run comes to so far, folded from its events; None when it is not known.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] and [`LedgerError::Unreadable`].
+    pub async fn run(&self, id: &str) -> Result<Option<RunSummary>, LedgerError> {
+        let id = id.to_owned();
+        self.readers.read(move |connection| reader::run(connection, &id)).await
+    }
+
+    /// At most `limit` events of `run` after `after_seq`, in order. None is an empty list, also
+    /// for a run that is not known.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] and [`LedgerError::Unreadable`].
+    pub async fn events(
+        &self,
+        run: &str,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<Vec<Recorded>, LedgerError> {
+        let run = run.to_owned();
+        self.readers
+            .read(move |connection| reader::events(connection, &run, after_seq, limit))
+            .await
+    }
+
+    /// How far a run has come, now and from now on. A follower reads events up to `seq`, stops if
+    /// it ended there, and otherwise waits for a change; it never holds the run up. A run that is
+    /// over, or not known (seq 0), gives a receiver that already says so and never changes. If
+    /// the ledger closes first, the receiver's `changed` fails.
+    pub fn watch(&self, run: &str) -> watch::Receiver<Progress> {
+        if let Some(receiver) = self.followers.follow(run) {
+            return receiver;
+        }
+        // A file that cannot be read tells the follower so at its next read.
+        let progress = self.readers.read_here(|connection| reader::progress(connection, run));
+        watch::channel(progress.unwrap_or(Progress { seq: 0, ended: true })).1
+    }
+
+    /// Waits until everything queued is stored, moves the log into the file and lets go of it.
+    /// From then on an append says [`LedgerError::Closed`]. Closing twice is fine.
+    pub async fn close(&self) {
+        // Closed already is what was asked for.
+        let _ = self.request(Work::Close).await;
+    }
+
+    async fn request(&self, work: Work) -> Result<u64, LedgerError> {
+        let (reply, answer) = oneshot::channel();
+        let request = Request { work, reply };
+        self.requests.send(request).await.map_err(|_| LedgerError::Closed)?;
+        answer.await.map_err(|_| LedgerError::Closed)?
+    }
+}
+
+/// The record for looking only: opens no lock, so it works beside the server that writes it.
+#[derive(Clone, Debug)]
+pub struct LedgerReader(Arc<Readers>);
+
+impl LedgerReader {
+    /// Opens the ledger in the file `path`, which must exist.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] when there is none, or it cannot be read.
+    pub fn open(path: &Path) -> Result<LedgerReader, LedgerError> {
+        let readers = Readers::new(path.to_owned());
+        readers.read_here(|_| Ok(()))?;
+        Ok(LedgerReader(readers))
+    }
+
+    /// As [`Ledger::events`].
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] and [`LedgerError::Unreadable`].
+    pub async fn events(
+        &self,
+        run: &str,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<Vec<Recorded>, LedgerError> {
+        let run = run.to_owned();
+        self.0.read(move |connection| reader::events(connection, &run, after_seq, limit)).await
+    }
+}
+
+/// The time that goes beside an event: milliseconds since 1970, UTC.
+pub fn now_ms() -> u64 {
+    // Before 1970 there was no ledger.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

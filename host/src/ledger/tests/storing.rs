@@ -1,0 +1,147 @@
+//! Appending: order, gaplessness, refusals, and what nobody can change afterwards.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+#[tokio::test]
+async fn stores_events_in_order_and_counts_them_without_gaps() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r"]).await;
+    let mut expected = vec![started()];
+    assert_eq!(ledger.append("r", turn(1, &["c"])).await.unwrap(), 4);
+    expected.extend(turn(1, &["c"]).into_iter().map(|(_, event)| event));
+    let rest = vec![call_started(1, "c"), call_ended(1, "c"), note("ä\0\u{1F600}"), ended()];
+    assert_eq!(ledger.append("r", stamped(rest.clone())).await.unwrap(), 8);
+    expected.extend(rest);
+
+    let stored = ledger.events("r", 0, 100).await.unwrap();
+    assert_eq!(
+        stored.iter().map(|event| event.seq).collect::<Vec<_>>(),
+        (1..=8).collect::<Vec<_>>()
+    );
+    assert_eq!(stored.into_iter().map(|event| event.event).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        ledger.append("unknown", vec![]).await.unwrap_err().to_string(),
+        "run `unknown` is not in the ledger"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_writers_at_once_leave_no_gap_and_keep_their_order() {
+    const EACH: u64 = 200;
+    let (_directory, path) = place();
+    let ledger =
+        with_runs(&path, &["shared", "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"]).await;
+    let writers: Vec<_> = (0..8)
+        .map(|writer| {
+            let ledger = ledger.clone();
+            tokio::spawn(async move {
+                let (run, mut told) = (format!("r{writer}"), Vec::new());
+                for count in 0..EACH {
+                    let text = format!("{writer} {count}");
+                    let own = ledger.append(&run, vec![(1, note(&text))]);
+                    let shared = ledger.append("shared", vec![(1, note(&text))]);
+                    let (own, shared) = tokio::join!(own, shared);
+                    assert_eq!(own.unwrap(), count + 2);
+                    told.push((shared.unwrap(), text));
+                }
+                told
+            })
+        })
+        .collect();
+    let mut told = BTreeMap::new();
+    for writer in writers {
+        told.extend(writer.await.unwrap());
+    }
+    // Every seq was told once, and the file says the same of each.
+    assert_eq!(told.keys().copied().collect::<Vec<_>>(), (2..=8 * EACH + 1).collect::<Vec<_>>());
+    let stored = ledger.events("shared", 1, usize::MAX).await.unwrap();
+    let stored: BTreeMap<u64, String> = stored
+        .into_iter()
+        .map(|recorded| match recorded.event {
+            Event::Note { text } => (recorded.seq, text),
+            other => panic!("unexpected {other:?}"),
+        })
+        .collect();
+    assert_eq!(stored, told);
+}
+
+#[tokio::test]
+async fn refuses_what_may_not_follow_and_stores_none_of_it() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r"]).await;
+
+    let refused = ledger.append("r", vec![(1, note("kept out")), (2, call_started(1, "c"))]).await;
+    assert!(matches!(refused, Err(LedgerError::OutOfOrder { .. })), "{refused:?}");
+    let refused = ledger.start_run("r2", "ws_1", call_started(1, "c")).await.map(|_| ());
+    assert_eq!(refused.unwrap_err().to_string(), "run `r2` was given an event out of order");
+    let refused = ledger.start_run("r", "ws_1", started()).await;
+    assert!(matches!(refused, Err(LedgerError::Duplicate { .. })), "{refused:?}");
+    let refused = ledger.start_run("r3", "ws_none", started()).await;
+    assert!(matches!(refused, Err(LedgerError::UnknownSession { .. })), "{refused:?}");
+    let refused = ledger.add_session(session_row("ws_1")).await;
+    assert!(matches!(refused, Err(LedgerError::Duplicate { .. })), "{refused:?}");
+    assert_eq!(ledger.events("r", 0, 10).await.unwrap().len(), 1);
+    assert_eq!(ledger.run("r2").await.unwrap(), None);
+    assert_eq!(ledger.run("r3").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn nothing_follows_the_end_of_a_run() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r", "s"]).await;
+    let refused = ledger.append("r", vec![(1, ended()), (2, note("late"))]).await;
+    assert!(matches!(refused, Err(LedgerError::RunEnded { .. })), "{refused:?}");
+    assert_eq!(ledger.append("r", vec![(1, ended())]).await.unwrap(), 2);
+    // Once in the same process, queued together with others, and once after opening again.
+    let (late, other) = tokio::join!(
+        ledger.append("r", vec![(2, note("late"))]),
+        ledger.append("s", vec![(2, note("in time"))]),
+    );
+    assert!(matches!(late, Err(LedgerError::RunEnded { .. })), "{late:?}");
+    assert_eq!(other.unwrap(), 2);
+    ledger.close().await;
+    let ledger = open(&path);
+    let late = ledger.append("r", vec![(2, ended())]).await;
+    assert!(matches!(late, Err(LedgerError::RunEnded { .. })), "{late:?}");
+    assert_eq!(ledger.events("r", 0, 10).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn no_statement_updates_or_deletes() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r"]).await;
+    // Another process with any SQLite client, while the server runs.
+    let outsider = rusqlite::Connection::open(&path).unwrap();
+    for statement in [
+        "UPDATE sessions SET caller = 'you'",
+        "UPDATE runs SET session = 'ws_2'",
+        "UPDATE events SET body = '{}'",
+        "DELETE FROM sessions",
+        "DELETE FROM runs",
+        "DELETE FROM events",
+    ] {
+        let refused = outsider.execute(statement, []).unwrap_err().to_string();
+        assert_eq!(refused, "the ledger is append-only", "{statement}");
+    }
+    assert_eq!(ledger.events("r", 0, 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn closing_stores_what_is_queued_and_refuses_what_comes_later() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r"]).await;
+    let (first, second, ()) = tokio::join!(
+        ledger.append("r", vec![(1, note("one"))]),
+        ledger.append("r", vec![(1, note("two"))]),
+        ledger.close(),
+    );
+    assert_eq!((first.unwrap(), second.unwrap()), (2, 3));
+    let late = ledger.append("r", vec![(1, note("three"))]).await;
+    assert!(matches!(late, Err(LedgerError::Closed)), "{late:?}");
+    ledger.close().await;
+    // It can still be read, and others may have it.
+    assert_eq!(ledger.events("r", 0, 10).await.unwrap().len(), 3);
+    open(&path);
+}

@@ -1,0 +1,320 @@
+//! The one thread that writes.
+//!
+//! It takes what is queued, at most [`MAX_GROUP`] requests, and commits it as one transaction;
+//! only then does anybody hear of it. It gives out the seqs, and it alone knows which runs are
+//! live. It reads nothing while it runs, and no reader and no checkpoint stands in its way.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi, params};
+use tokio::sync::{mpsc, oneshot};
+
+use super::checkpoint::{self, Checkpointer};
+use super::follow::{Followers, Progress};
+use super::lock::Lock;
+use super::schema::integer;
+use super::{LedgerError, SessionRow};
+use crate::event::{Event, State};
+
+/// Requests in one commit. Whoever came first waits for the last one's rows, so not without end.
+const MAX_GROUP: usize = 256;
+
+const PAGE_BYTES: u64 = 4_096;
+
+/// One thing to store.
+pub(super) enum Work {
+    /// A session's row.
+    Session(SessionRow),
+    /// A run's row and its first event.
+    Run { id: String, session: String, first: Box<Entry> },
+    /// More events of a run.
+    Events { run: String, entries: Vec<Entry> },
+    /// Finish, tidy up and stop.
+    Close,
+}
+
+/// One event, already encoded: the sender's thread does that, not the writer's.
+pub(super) struct Entry {
+    pub(super) at_ms: u64,
+    pub(super) event: Event,
+    pub(super) body: String,
+}
+
+impl Entry {
+    /// Encodes `event`.
+    pub(super) fn new(run: &str, at_ms: u64, event: Event) -> Result<Entry, LedgerError> {
+        let body = serde_json::to_string(&event)
+            .map_err(|source| LedgerError::Unwritable { run: run.to_owned(), source })?;
+        Ok(Entry { at_ms, event, body })
+    }
+}
+
+/// Work, and who waits for it. The answer is the run's last seq; 0 for work without one.
+pub(super) struct Request {
+    pub(super) work: Work,
+    pub(super) reply: oneshot::Sender<Result<u64, LedgerError>>,
+}
+
+/// Where a live run's record ends.
+#[derive(Clone, Copy)]
+struct Tail {
+    seq: u64,
+    state: State,
+}
+
+/// What the thread owns. The lock is the last field, so that it is let go of last.
+pub(super) struct Writer {
+    pub(super) connection: Connection,
+    pub(super) checkpointer: Checkpointer,
+    pub(super) followers: Arc<Followers>,
+    pub(super) live: Live,
+    pub(super) lock: Lock,
+}
+
+/// The live runs. Starts empty: opening closed whatever an earlier process left.
+#[derive(Default)]
+pub(super) struct Live(HashMap<String, Tail>);
+
+impl Writer {
+    /// Runs until a `Close`, or until every sender is gone.
+    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let mut closing = None;
+        while closing.is_none()
+            && let Some(first) = requests.blocking_recv()
+        {
+            let mut group = Vec::new();
+            let mut next = Some(first);
+            while let Some(request) = next {
+                if matches!(request.work, Work::Close) {
+                    closing = Some(request.reply);
+                    break;
+                }
+                group.push(request);
+                next = if group.len() < MAX_GROUP { requests.try_recv().ok() } else { None };
+            }
+            self.commit_all(group);
+        }
+        // From here on a send fails and says "closed"; what was queued behind gets the same.
+        drop(requests);
+        let Writer { connection, checkpointer, lock, .. } = self;
+        checkpointer.stop();
+        // Failure costs the next start a few milliseconds of reading the log.
+        let _ = checkpoint::checkpoint(&connection, "TRUNCATE");
+        drop(connection);
+        drop(lock);
+        if let Some(reply) = closing {
+            let _ = reply.send(Ok(0));
+        }
+    }
+
+    fn commit_all(&mut self, group: Vec<Request>) {
+        if group.is_empty() {
+            return;
+        }
+        let alone = group.len() == 1;
+        match self.commit(group.iter().map(|request| &request.work)) {
+            Ok(answers) => {
+                for (request, answer) in group.into_iter().zip(answers) {
+                    // Nobody waits when the caller was cancelled; it is stored all the same.
+                    let _ = request.reply.send(answer);
+                }
+            }
+            Err(source) if alone => {
+                if let Some(request) = group.into_iter().next() {
+                    let _ = request.reply.send(Err(LedgerError::storage("store")(source)));
+                }
+            }
+            // Nothing of the group was stored. One by one, so that each fails for itself alone.
+            Err(_) => {
+                for request in group {
+                    self.commit_all(vec![request]);
+                }
+            }
+        }
+    }
+
+    /// One transaction. An error means that nothing of it is stored; a refusal (the inner error)
+    /// concerns one request and leaves the others alone.
+    fn commit<'a>(
+        &mut self,
+        group: impl Iterator<Item = &'a Work>,
+    ) -> rusqlite::Result<Vec<Result<u64, LedgerError>>> {
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut batch =
+            Batch { connection: &transaction, live: &self.live, changed: HashMap::new(), pages: 0 };
+        let mut answers = Vec::new();
+        for work in group {
+            answers.push(batch.apply(work)?);
+        }
+        let Batch { changed, pages, .. } = batch;
+        transaction.commit()?;
+
+        self.checkpointer.committed(pages, &self.connection);
+        for (run, tail) in changed {
+            let ended = tail.state.is_final();
+            self.followers.advance(&run, Progress { seq: tail.seq, ended });
+            if ended {
+                self.live.0.remove(&run);
+            } else {
+                self.live.0.insert(run, tail);
+            }
+        }
+        Ok(answers)
+    }
+}
+
+/// One transaction in the making: what the live runs become if it commits.
+struct Batch<'a> {
+    connection: &'a Connection,
+    live: &'a Live,
+    changed: HashMap<String, Tail>,
+    /// About how much was written: a leaf for each row, and what does not fit into one.
+    pages: u64,
+}
+
+impl Batch<'_> {
+    fn apply(&mut self, work: &Work) -> rusqlite::Result<Result<u64, LedgerError>> {
+        match work {
+            Work::Session(row) => self.add_session(row),
+            Work::Run { id, session, first } => self.start_run(id, session, first),
+            Work::Events { run, entries } => self.append(run, entries),
+            Work::Close => Ok(Ok(0)),
+        }
+    }
+
+    fn add_session(&mut self, row: &SessionRow) -> rusqlite::Result<Result<u64, LedgerError>> {
+        let inserted = self
+            .connection
+            .prepare_cached(
+                "INSERT INTO sessions (id, caller, workspace, fresh, created_ms) \
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                row.id,
+                row.caller,
+                row.workspace,
+                row.fresh,
+                integer(row.created_ms)
+            ]);
+        Ok(match refused(inserted)? {
+            None => Ok(0),
+            Some(_) => Err(LedgerError::Duplicate { id: row.id.clone() }),
+        })
+    }
+
+    fn start_run(
+        &mut self,
+        id: &str,
+        session: &str,
+        first: &Entry,
+    ) -> rusqlite::Result<Result<u64, LedgerError>> {
+        // Judged before anything is written: a refusal leaves no row behind.
+        if let Err(source) = State::Created.after(&first.event) {
+            return Ok(Err(LedgerError::OutOfOrder { run: id.to_owned(), source }));
+        }
+        let inserted = self
+            .connection
+            .prepare_cached("INSERT INTO runs (id, session, created_ms) VALUES (?1, ?2, ?3)")?
+            .execute(params![id, session, integer(first.at_ms)]);
+        match refused(inserted)? {
+            None => {}
+            Some(ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
+                return Ok(Err(LedgerError::UnknownSession { session: session.to_owned() }));
+            }
+            Some(_) => return Ok(Err(LedgerError::Duplicate { id: id.to_owned() })),
+        }
+        self.extend(id, Tail { seq: 0, state: State::Created }, std::slice::from_ref(first))
+    }
+
+    fn append(
+        &mut self,
+        run: &str,
+        entries: &[Entry],
+    ) -> rusqlite::Result<Result<u64, LedgerError>> {
+        match self.changed.get(run).or_else(|| self.live.0.get(run)).copied() {
+            Some(tail) if tail.state.is_final() => {
+                Ok(Err(LedgerError::RunEnded { run: run.to_owned() }))
+            }
+            Some(tail) => self.extend(run, tail, entries),
+            // Not live: it is over, or it never was.
+            None => {
+                let exists = self
+                    .connection
+                    .prepare_cached("SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1)")?
+                    .query_row([run], |row| row.get::<_, bool>(0))?;
+                let run = run.to_owned();
+                Ok(Err(if exists {
+                    LedgerError::RunEnded { run }
+                } else {
+                    LedgerError::UnknownRun { run }
+                }))
+            }
+        }
+    }
+
+    /// Writes `entries` behind `tail`: all of them, or none if one may not follow.
+    fn extend(
+        &mut self,
+        run: &str,
+        mut tail: Tail,
+        entries: &[Entry],
+    ) -> rusqlite::Result<Result<u64, LedgerError>> {
+        let mut state = tail.state;
+        for entry in entries {
+            state = match state.after(&entry.event) {
+                Ok(next) => next,
+                Err(_) if state.is_final() => {
+                    return Ok(Err(LedgerError::RunEnded { run: run.to_owned() }));
+                }
+                Err(source) => {
+                    return Ok(Err(LedgerError::OutOfOrder { run: run.to_owned(), source }));
+                }
+            };
+        }
+        tail.state = state;
+        for entry in entries {
+            tail.seq += 1;
+            insert_event(self.connection, run, tail.seq, entry)?;
+            self.pages += 1 + entry.body.len() as u64 / PAGE_BYTES;
+        }
+        self.changed.insert(run.to_owned(), tail);
+        Ok(Ok(tail.seq))
+    }
+}
+
+/// Writes one event's row.
+pub(super) fn insert_event(
+    connection: &Connection,
+    run: &str,
+    seq: u64,
+    entry: &Entry,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO events (run, seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            run,
+            integer(seq),
+            integer(entry.at_ms),
+            entry.event.name(),
+            entry.body
+        ])?;
+    Ok(())
+}
+
+/// The constraint that said no, if one did. A statement that breaks one is undone by SQLite and
+/// leaves its transaction alive; every other error is passed on.
+fn refused(outcome: rusqlite::Result<usize>) -> rusqlite::Result<Option<i32>> {
+    match outcome {
+        Ok(_) => Ok(None),
+        Err(rusqlite::Error::SqliteFailure(failure, _))
+            if failure.code == ErrorCode::ConstraintViolation =>
+        {
+            Ok(Some(failure.extended_code))
+        }
+        Err(err) => Err(err),
+    }
+}

@@ -1,0 +1,132 @@
+//! The powers behind a tool's imports: each interface of the contract, one `impl`.
+//!
+//! An import translates and checks the called tool's declared effects; the jail and the shell
+//! decide and do. A tool that did not declare an effect is refused here, whatever it was granted.
+//! Nothing in here knows the loop, the model or the network.
+
+mod process;
+mod state;
+mod workspace;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::engine::Limits;
+use super::sink::Sink;
+use super::workspace::Workspace;
+use crate::deadline::Deadline;
+use crate::wit::{
+    Effects, Fault, FaultKind, ambient, log, process as process_import, state as state_import,
+    types, workspace_read, workspace_write,
+};
+
+/// What one tool call has in its store.
+pub(super) struct CallState {
+    pub(super) limits: Limits,
+    pub(super) sink: Sink,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) plugin: Arc<str>,
+    pub(super) config: Arc<str>,
+    pub(super) effects: Effects,
+    pub(super) deadline: Deadline,
+    /// Bytes in the workspace were changed through the write import.
+    pub(super) altered: bool,
+    /// A command was started: what it changed is unknown.
+    pub(super) executed: bool,
+}
+
+impl CallState {
+    /// Refuses what the called tool did not declare.
+    fn require(&self, effect: Effects, doing: &str) -> Result<(), Fault> {
+        if self.effects.contains(effect) {
+            return Ok(());
+        }
+        Err(Fault {
+            kind: FaultKind::Denied,
+            message: format!("this tool may not {doing}: it did not declare that effect"),
+            hint: None,
+        })
+    }
+
+    /// The point by which a host function must be back, or a fault when it has passed.
+    fn until(&self) -> Result<Instant, Fault> {
+        if self.deadline.is_over() {
+            return Err(Fault {
+                kind: FaultKind::TimedOut,
+                message: "no time is left in this run".to_owned(),
+                hint: None,
+            });
+        }
+        Ok(self.deadline.instant())
+    }
+}
+
+impl types::Host for CallState {}
+
+impl ambient::Host for CallState {
+    fn config(&mut self) -> wasmtime::Result<String> {
+        Ok(self.config.to_string())
+    }
+
+    fn now_ms(&mut self) -> wasmtime::Result<u64> {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Ok(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    fn random(&mut self) -> wasmtime::Result<u64> {
+        Ok(uuid::Uuid::new_v4().as_u64_pair().0)
+    }
+
+    fn remaining_ms(&mut self) -> wasmtime::Result<u32> {
+        Ok(self.deadline.left_ms())
+    }
+}
+
+/// Links what every tool has and the powers that were granted, and nothing else.
+pub(super) fn link(
+    engine: &wasmtime::Engine,
+    powers: &[&'static str],
+) -> wasmtime::Result<Linker<CallState>> {
+    let mut linker = Linker::new(engine);
+    types::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut CallState| state)?;
+    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut CallState| &mut state.sink)?;
+    ambient::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut CallState| state)?;
+    for power in powers {
+        match *power {
+            "workspace-read" => {
+                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+            }
+            "workspace-write" => {
+                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+            }
+            "process" => {
+                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+            }
+            "state" => {
+                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+            }
+            other => unreachable!("`{other}` is not in the list of powers"),
+        }
+    }
+    Ok(linker)
+}
+
+/// The jail's fault in the contract's words.
+fn fault(fault: harness_jail::Fault) -> Fault {
+    use harness_jail::FaultKind as Jail;
+    let kind = match fault.kind {
+        Jail::InvalidInput => FaultKind::InvalidInput,
+        Jail::NotFound => FaultKind::NotFound,
+        Jail::Denied => FaultKind::Denied,
+        Jail::Conflict => FaultKind::Conflict,
+        Jail::TooLarge => FaultKind::TooLarge,
+        Jail::TimedOut => FaultKind::TimedOut,
+        Jail::Cancelled => FaultKind::Cancelled,
+        Jail::Unavailable => FaultKind::Unavailable,
+        Jail::Unsupported => FaultKind::Unsupported,
+        Jail::Failed => FaultKind::Failed,
+    };
+    Fault { kind, message: fault.message, hint: fault.hint }
+}

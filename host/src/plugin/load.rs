@@ -1,0 +1,230 @@
+//! A component file to a plugin that may be linked: role, version and grants, before any of it runs.
+//!
+//! The host reads what a component imports and compares it with what it was granted, so that a
+//! refusal names the exact line to add. Nothing is linked that was not granted, and guards and
+//! profiles are linked to the sink alone whatever they were granted. Every error here is for the
+//! person who installed the plugin.
+
+use wasmtime::component::{Component, types::ComponentItem};
+
+use super::breakage::Breakage;
+use super::engine::Engine;
+
+/// The largest component file.
+pub const FILE_BYTES: usize = 64 << 20;
+
+/// The contract's package, and its version here.
+const PACKAGE: &str = "harness:plugin";
+const VERSION: &str = "0.1.0";
+
+/// Interfaces that need a grant.
+pub const POWERS: [&str; 4] = ["workspace-read", "workspace-write", "process", "state"];
+
+/// Interfaces of the contract that every tool may import.
+const FREE: [&str; 3] = ["types", "log", "ambient"];
+
+/// What a plugin does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Acts.
+    Tool,
+    /// Refuses.
+    Guard,
+    /// Translates for a provider.
+    Profile,
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Role::Tool => "tool",
+            Role::Guard => "guard",
+            Role::Profile => "profile",
+        })
+    }
+}
+
+/// Why a plugin does not load.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file could not be read.
+    #[error("cannot read `{path}`: {source}")]
+    Unreadable {
+        /// As configured.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No file named, and no such default plugin.
+    #[error("no default plugin has this name\nhint: set `plugin.{0}.path` to its component file")]
+    Unknown(String),
+    /// Over the cap.
+    #[error("the file is {0} bytes, over the limit of {FILE_BYTES}")]
+    TooLarge(usize),
+    /// Not WebAssembly, or a core module.
+    #[error("{0}")]
+    NotAComponent(String),
+    /// No export of the contract, or several.
+    #[error(
+        "expected exactly one of the exports `tool`, `guard`, `provider-profile` of {PACKAGE}, \
+         found {0}"
+    )]
+    NoRole(String),
+    /// Another version of the contract.
+    #[error(
+        "needs `{interface}` {needed}, this host has {VERSION}\n\
+         hint: rebuild the plugin with the contract in this host's `wit/`"
+    )]
+    Version {
+        /// The interface.
+        interface: String,
+        /// The version it was built for.
+        needed: String,
+    },
+    /// An import the contract does not have.
+    #[error("imports `{0}`, which this host does not offer{hint}", hint = wasi_hint(.0))]
+    ForeignImport(String),
+    /// A power without a grant.
+    #[error(
+        "imports `{interface}`, which it was not granted\n\
+         hint: if you trust it with that, put this under `[plugin.{plugin}]`: grants = {grants}"
+    )]
+    NotGranted {
+        /// The plugin.
+        plugin: String,
+        /// The interface.
+        interface: String,
+        /// The whole line's value.
+        grants: String,
+    },
+    /// A guard or a profile that wants a power.
+    #[error("a {role} may import the log and nothing else, this one imports `{interface}`")]
+    Sealed {
+        /// Guard or profile.
+        role: Role,
+        /// What it imports.
+        interface: String,
+    },
+    /// A grant that is no interface.
+    #[error(
+        "`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`"
+    )]
+    UnknownGrant(String),
+    /// The engine refused to link it.
+    #[error("does not link: {0}")]
+    Link(String),
+    /// It broke while it was asked what it is.
+    #[error("{0}")]
+    Broken(#[from] Breakage),
+    /// What it says of itself is wrong.
+    #[error("{0}")]
+    BadDescription(String),
+}
+
+fn wasi_hint(import: &str) -> &'static str {
+    if import.starts_with("wasi:") {
+        "\nhint: build it for wasm32-unknown-unknown; files, clocks and processes come from the contract's own interfaces"
+    } else {
+        ""
+    }
+}
+
+/// What a component is and wants, read from its type.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) role: Role,
+    /// The powers it imports, in the order of [`POWERS`].
+    pub(super) powers: Vec<&'static str>,
+}
+
+/// Compiles `bytes` and reads the component's shape. Takes tens of milliseconds a megabyte.
+pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<(Component, Shape), LoadError> {
+    if bytes.len() > FILE_BYTES {
+        return Err(LoadError::TooLarge(bytes.len()));
+    }
+    if bytes.starts_with(b"\0asm\x01\0\0\0") {
+        let message = "a core WebAssembly module, expected a component\n\
+                       hint: wrap it with `wasm-tools component new`";
+        return Err(LoadError::NotAComponent(message.to_owned()));
+    }
+    let component = Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
+        LoadError::NotAComponent(format!("not a component this host can run: {}", err.root_cause()))
+    })?;
+    let shape = read_shape(engine, &component)?;
+    Ok((component, shape))
+}
+
+fn read_shape(engine: &Engine, component: &Component) -> Result<Shape, LoadError> {
+    let ty = component.component_type();
+    let mut roles = Vec::new();
+    for (name, item) in ty.exports(engine.wasmtime()) {
+        let is_instance = matches!(item.ty, ComponentItem::ComponentInstance(_));
+        let Some((interface, version)) = ours(name).filter(|_| is_instance) else { continue };
+        let role = match interface {
+            "tool" => Role::Tool,
+            "guard" => Role::Guard,
+            "provider-profile" => Role::Profile,
+            _ => continue,
+        };
+        check_version(interface, version)?;
+        roles.push(role);
+    }
+    let role = match roles.as_slice() {
+        [role] => *role,
+        [] => return Err(LoadError::NoRole("none".to_owned())),
+        several => return Err(LoadError::NoRole(several.len().to_string())),
+    };
+    let mut imported = Vec::new();
+    for (name, _) in ty.imports(engine.wasmtime()) {
+        let Some((interface, version)) = ours(name) else {
+            return Err(LoadError::ForeignImport(name.to_owned()));
+        };
+        check_version(interface, version)?;
+        let sealed = role != Role::Tool && !matches!(interface, "types" | "log");
+        if sealed {
+            return Err(LoadError::Sealed { role, interface: interface.to_owned() });
+        }
+        if !FREE.contains(&interface) && !POWERS.contains(&interface) {
+            return Err(LoadError::ForeignImport(name.to_owned()));
+        }
+        imported.push(interface);
+    }
+    let powers = POWERS.into_iter().filter(|power| imported.contains(power)).collect();
+    Ok(Shape { role, powers })
+}
+
+/// Refuses a power that was not granted, with the whole line that would grant it.
+pub(super) fn check_grants(
+    plugin: &str,
+    shape: &Shape,
+    grants: &[String],
+) -> Result<(), LoadError> {
+    if let Some(unknown) = grants.iter().find(|grant| !POWERS.contains(&grant.as_str())) {
+        return Err(LoadError::UnknownGrant(unknown.clone()));
+    }
+    let missing = shape.powers.iter().find(|power| !grants.iter().any(|grant| grant == *power));
+    match missing {
+        None => Ok(()),
+        Some(interface) => Err(LoadError::NotGranted {
+            plugin: plugin.to_owned(),
+            interface: (*interface).to_owned(),
+            grants: format!("{:?}", shape.powers),
+        }),
+    }
+}
+
+/// Interface and version of an import or export of the contract's package.
+fn ours(name: &str) -> Option<(&str, &str)> {
+    let (package, rest) = name.split_once('/')?;
+    let (interface, version) = rest.split_once('@')?;
+    (package == PACKAGE).then_some((interface, version))
+}
+
+/// Before 1.0 the minor number is the one that must be the same.
+fn check_version(interface: &str, version: &str) -> Result<(), LoadError> {
+    let track = |version: &str| version.rsplit_once('.').map(|(track, _)| track.to_owned());
+    if track(version) == track(VERSION) {
+        return Ok(());
+    }
+    Err(LoadError::Version { interface: interface.to_owned(), needed: version.to_owned() })
+}

@@ -1,0 +1,84 @@
+//! Profiles: named quirk tables for kinds of providers, told by a component once, at load.
+//!
+//! The host applies a table by itself, so an ordinary provider costs no guest call. A description
+//! with a wire of its own is refused for now, by name, so that nobody takes it for spoken.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::breakage::Breakage;
+use super::engine::Engine;
+use super::guard::Sealed;
+use super::load::LoadError;
+use crate::quirks::Quirks;
+use crate::wit::Description;
+use crate::wit::profile_world::ProfilePluginPre;
+
+/// Fuel of one call of a profile.
+const FUEL: u64 = 4_000_000_000;
+
+/// Backstop in epoch ticks (5 s).
+const BACKSTOP_TICKS: u64 = 500;
+
+/// One named profile.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// As in `upstream.profile`.
+    pub name: String,
+    /// Base URLs and models it suits, as patterns with `*`.
+    pub matches: Vec<String>,
+    /// The table.
+    pub quirks: Arc<Quirks>,
+}
+
+/// Asks a component for its profiles.
+pub(super) async fn describe(
+    engine: &Engine,
+    plugin: &str,
+    pre: &ProfilePluginPre<Sealed>,
+) -> Result<Vec<Profile>, LoadError> {
+    let mut store = Sealed::store(engine, plugin, FUEL, BACKSTOP_TICKS);
+    let started = Instant::now();
+    let described = async {
+        let instance = pre.instantiate_async(&mut store).await?;
+        instance.harness_plugin_provider_profile().call_describe(&mut store).await
+    };
+    match described.await {
+        Ok(descriptions) => descriptions.into_iter().map(read).collect(),
+        Err(err) => {
+            let Sealed { limits, sink } = store.data();
+            let elapsed = started.elapsed();
+            Err(Breakage::new(plugin, "describe", &err, limits, sink, FUEL, elapsed).into())
+        }
+    }
+}
+
+fn read(description: Description) -> Result<Profile, LoadError> {
+    let Description { name, matches, quirks, own_wire } = description;
+    if own_wire {
+        return Err(LoadError::BadDescription(format!(
+            "profile `{name}` has a wire of its own, which this host does not carry yet"
+        )));
+    }
+    let quirks = serde_json::from_str(&quirks)
+        .map_err(|err| LoadError::BadDescription(format!("quirks of profile `{name}`: {err}")))?;
+    Ok(Profile { name, matches, quirks: Arc::new(quirks) })
+}
+
+/// The profile that suits best: of the patterns that match, the longest.
+pub(super) fn choose<'a>(
+    profiles: &'a [Profile],
+    base_url: &str,
+    model: &str,
+) -> Option<&'a Profile> {
+    let fit = |profile: &Profile| {
+        let fitting = profile.matches.iter().filter(|pattern| {
+            let glob = globset::Glob::new(pattern).map(|glob| glob.compile_matcher());
+            glob.is_ok_and(|glob| glob.is_match(base_url) || glob.is_match(model))
+        });
+        fitting.map(String::len).max()
+    };
+    let fitting = profiles.iter().filter_map(|profile| Some((fit(profile)?, profile)));
+    // On a tie the earlier one: `max_by_key` would take the last.
+    fitting.rev().max_by_key(|(length, _)| *length).map(|(_, profile)| profile)
+}

@@ -1,0 +1,84 @@
+//! The sink: the one import every role has. It takes text and gives nothing back.
+//!
+//! Lines go to the host's log under the plugin's name, capped in number and length; the last
+//! error is kept, because a panic's message arrives here and nowhere else.
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::wit::log;
+
+/// Lines one call may log; what is beyond is dropped and counted.
+const LINES: u32 = 1_000;
+
+/// Bytes of one line.
+const LINE_BYTES: usize = 4 << 10;
+
+/// A line that a call shows to whoever watches the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The call.
+    pub call_id: String,
+    /// What it shows.
+    pub message: String,
+}
+
+/// Who hears of a call's progress.
+pub(super) struct Watcher {
+    pub(super) call_id: String,
+    pub(super) lines: UnboundedSender<Line>,
+}
+
+/// Collects what one call logs.
+pub(super) struct Sink {
+    plugin: String,
+    lines: u32,
+    last_error: Option<String>,
+    watcher: Option<Watcher>,
+}
+
+impl Sink {
+    pub(super) fn new(plugin: &str, watcher: Option<Watcher>) -> Sink {
+        Sink { plugin: plugin.to_owned(), lines: 0, last_error: None, watcher }
+    }
+
+    pub(super) fn last_error(&self) -> Option<&str> {
+        self.last_error.as_deref()
+    }
+
+    /// The line cut to its cap, or None when the call has logged enough.
+    fn admit(&mut self, mut message: String) -> Option<String> {
+        self.lines += 1;
+        if self.lines > LINES {
+            return None;
+        }
+        message.truncate(message.floor_char_boundary(LINE_BYTES));
+        Some(message)
+    }
+}
+
+impl log::Host for Sink {
+    fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
+        let Some(message) = self.admit(message) else { return Ok(()) };
+        let plugin = self.plugin.as_str();
+        match level {
+            log::Level::Debug => tracing::debug!(plugin, "{message}"),
+            log::Level::Info => tracing::info!(plugin, "{message}"),
+            log::Level::Warn => tracing::warn!(plugin, "{message}"),
+            log::Level::Error => {
+                tracing::error!(plugin, "{message}");
+                self.last_error = Some(message);
+            }
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, message: String) -> wasmtime::Result<()> {
+        if let Some(message) = self.admit(message)
+            && let Some(Watcher { call_id, lines }) = &self.watcher
+        {
+            // Nobody listens any more when the run is over; the line is lost then, and may be.
+            let _ = lines.send(Line { call_id: call_id.clone(), message });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,319 @@
+//! Tools: what a component offers, and one call of it.
+//!
+//! Each call gets a fresh instance in a fresh store, the run's deadline, and the session's
+//! workspace; dropping the call drops guest, imports and processes together. Arguments are
+//! validated here, because the schema is the tool's. Whether a call may run is not decided here.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+use wasmtime::Store;
+
+use super::breakage::Breakage;
+use super::engine::{Engine, Limits};
+use super::imports::CallState;
+use super::load::LoadError;
+use super::schema::{Fitting, Schema};
+use super::sink::{Line, Sink, Watcher};
+use super::workspace::Workspace;
+use crate::deadline::Deadline;
+use crate::wit::tool_world::ToolPluginPre;
+use crate::wit::{Call, Effects, Fault, Outcome, Part, Spec};
+
+/// Bytes of an outcome's text that the model reads; the rest is spilled to a file.
+const TEXT_BYTES: usize = 64 << 10;
+
+/// After the deadline a guest has this long to hand over what its import gave it at the last moment.
+const HANDING_OVER: Duration = Duration::from_millis(500);
+
+/// Asking a component what it offers.
+const DESCRIBING: Duration = Duration::from_secs(5);
+
+/// A component that offers tools, linked to the powers it was granted.
+pub(super) struct ToolPlugin {
+    engine: Engine,
+    name: Arc<str>,
+    config: Arc<str>,
+    pre: ToolPluginPre<CallState>,
+}
+
+/// One tool.
+#[derive(Clone)]
+pub struct Tool {
+    plugin: Arc<ToolPlugin>,
+    spec: Arc<Spec>,
+    schema: Arc<Schema>,
+}
+
+/// Arguments that fit, and what they ask for.
+#[derive(Debug)]
+pub struct Input {
+    /// Canonical JSON: what guards judge and the tool gets.
+    pub text: String,
+    /// BLAKE3 of `text`.
+    pub digest: String,
+    /// The time-out the call names itself, in milliseconds.
+    pub timeout_ms: Option<u32>,
+    /// What was changed to make the arguments fit.
+    pub mended: Vec<String>,
+}
+
+/// What became of a call that ran.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub end: End,
+    /// It changed bytes in the workspace by the write import.
+    pub altered: bool,
+    /// It started a command, and what that changed is unknown.
+    pub executed: bool,
+}
+
+/// The three ways a call that ran can end.
+#[derive(Debug)]
+pub enum End {
+    /// It did what was asked.
+    Outcome(Told),
+    /// It said why it could not.
+    Fault(Fault),
+    /// Its plugin broke.
+    Broken(Breakage),
+}
+
+/// An outcome as it is told: to the model, to people, to clients.
+#[derive(Debug)]
+pub struct Told {
+    /// For the model; redacted, at most 64 KiB.
+    pub text: String,
+    /// One line for people; redacted.
+    pub summary: String,
+    /// JSON for clients; redacted.
+    pub data: Option<String>,
+    /// Of the command.
+    pub exit_code: Option<i32>,
+}
+
+impl Ran {
+    /// The host's own code panicked under a call: what it changed is unknown.
+    pub fn panicked(plugin: &str, what: &str) -> Ran {
+        let broken = Breakage::of_host(plugin, "run", what);
+        Ran { end: End::Broken(broken), altered: true, executed: true }
+    }
+}
+
+impl ToolPlugin {
+    pub(super) fn new(
+        engine: &Engine,
+        name: &str,
+        config: &str,
+        pre: ToolPluginPre<CallState>,
+    ) -> ToolPlugin {
+        ToolPlugin { engine: engine.clone(), name: name.into(), config: config.into(), pre }
+    }
+
+    /// Asks the component what it offers. Its answer is checked: it is what models are told.
+    pub(super) async fn tools(
+        self: Arc<Self>,
+        workspace: Arc<Workspace>,
+    ) -> Result<Vec<Tool>, LoadError> {
+        let deadline = Deadline::after(DESCRIBING);
+        let mut store = self.store(workspace, Effects::empty(), deadline, None);
+        let started = Instant::now();
+        let specs = async {
+            let instance = self.pre.instantiate_async(&mut store).await?;
+            instance.harness_plugin_tool().call_specs(&mut store).await
+        };
+        let specs = match tokio::time::timeout(DESCRIBING, specs).await {
+            Ok(Ok(specs)) => specs,
+            Ok(Err(err)) => return Err(self.breakage("specs", &err, &store, started).into()),
+            Err(_) => return Err(self.out_of_time("specs", &store, started).into()),
+        };
+        let mut tools = Vec::new();
+        for spec in specs {
+            if !is_tool_name(&spec.name) {
+                return Err(LoadError::BadDescription(format!(
+                    "tool name `{}` must be 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
+                    spec.name
+                )));
+            }
+            let schema = Schema::new(&spec.input_schema).map_err(|problem| {
+                LoadError::BadDescription(format!("tool `{}`: {problem}", spec.name))
+            })?;
+            tools.push(Tool {
+                plugin: self.clone(),
+                spec: Arc::new(spec),
+                schema: Arc::new(schema),
+            });
+        }
+        Ok(tools)
+    }
+
+    fn store(
+        &self,
+        workspace: Arc<Workspace>,
+        effects: Effects,
+        deadline: Deadline,
+        watcher: Option<Watcher>,
+    ) -> Store<CallState> {
+        let state = CallState {
+            limits: Limits::default(),
+            sink: Sink::new(&self.name, watcher),
+            workspace,
+            plugin: self.name.clone(),
+            config: self.config.clone(),
+            effects,
+            deadline,
+            altered: false,
+            executed: false,
+        };
+        let mut store = Store::new(self.engine.wasmtime(), state);
+        store.limiter(|state| &mut state.limits);
+        // Tools are bounded by time, not by fuel: they wait for disks and processes.
+        store.set_fuel(u64::MAX).expect("fuel is on in the engine's configuration");
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_async_yield_and_update(1);
+        store
+    }
+
+    fn breakage(
+        &self,
+        export: &'static str,
+        err: &wasmtime::Error,
+        store: &Store<CallState>,
+        started: Instant,
+    ) -> Breakage {
+        let CallState { limits, sink, .. } = store.data();
+        Breakage::new(&self.name, export, err, limits, sink, u64::MAX, started.elapsed())
+    }
+
+    fn out_of_time(
+        &self,
+        export: &'static str,
+        store: &Store<CallState>,
+        started: Instant,
+    ) -> Breakage {
+        Breakage::out_of_time(&self.name, export, &store.data().sink, started.elapsed())
+    }
+}
+
+impl Tool {
+    /// What it says of itself.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The plugin it comes from.
+    pub fn plugin(&self) -> &str {
+        &self.plugin.name
+    }
+
+    /// True when it neither changes nor runs anything: such calls may run side by side.
+    pub fn only_reads(&self) -> bool {
+        !self.spec.effects.intersects(Effects::WRITE | Effects::EXECUTE | Effects::NETWORK)
+    }
+
+    /// Checks a model's arguments.
+    ///
+    /// # Errors
+    ///
+    /// A text for the model: what did not fit, and what would.
+    pub fn check(&self, arguments: &str) -> Result<Input, String> {
+        let Fitting { value, text, mended } = self.schema.fit(&self.spec.name, arguments)?;
+        let argument = self.spec.timeout_argument.as_deref();
+        let seconds = argument.and_then(|name| value.get(name)).and_then(serde_json::Value::as_f64);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to the range of u32; a float cast saturates"
+        )]
+        let timeout_ms = seconds.map(|seconds| (seconds * 1_000.0).max(0.0) as u32);
+        let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
+        Ok(Input { text, digest, timeout_ms, mended })
+    }
+
+    /// Runs a call that passed its checks. Returns by `deadline`, give or take a moment.
+    pub async fn run(
+        &self,
+        call: &Call,
+        workspace: &Arc<Workspace>,
+        deadline: Deadline,
+        lines: UnboundedSender<Line>,
+    ) -> Ran {
+        let plugin = &self.plugin;
+        let limit = Duration::from_millis(u64::from(self.spec.timeout_ms));
+        let deadline = deadline.at_most(limit);
+        let watcher = Watcher { call_id: call.id.clone(), lines };
+        let mut store = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
+        let started = Instant::now();
+        let work = async {
+            let instance = plugin.pre.instantiate_async(&mut store).await?;
+            instance.harness_plugin_tool().call_run(&mut store, call).await
+        };
+        let ended = tokio::time::timeout(deadline.left() + HANDING_OVER, work).await;
+        let end = match ended {
+            Ok(Ok(Ok(outcome))) => End::Outcome(tell(outcome, workspace)),
+            Ok(Ok(Err(fault))) => End::Fault(redact_fault(fault, workspace)),
+            Ok(Err(err)) => End::Broken(plugin.breakage("run", &err, &store, started)),
+            Err(_) => End::Broken(plugin.out_of_time("run", &store, started)),
+        };
+        let CallState { altered, executed, .. } = *store.data();
+        Ran { end, altered, executed }
+    }
+}
+
+/// An outcome, joined, redacted and cut to what a model should read.
+fn tell(outcome: Outcome, workspace: &Workspace) -> Told {
+    let redact = |text: &str| workspace.redactor.redact(text).into_owned();
+    let parts: Vec<String> = outcome.parts.into_iter().map(part_text).collect();
+    Told {
+        text: cut(redact(&parts.join("\n")), workspace),
+        summary: redact(&outcome.summary),
+        data: outcome.data.as_deref().map(redact),
+        exit_code: outcome.exit_code,
+    }
+}
+
+fn redact_fault(fault: Fault, workspace: &Workspace) -> Fault {
+    let redact = |text: &str| workspace.redactor.redact(text).into_owned();
+    Fault {
+        kind: fault.kind,
+        message: cut(redact(&fault.message), workspace),
+        hint: fault.hint.as_deref().map(redact),
+    }
+}
+
+fn part_text(part: Part) -> String {
+    match part {
+        Part::Text(text) => text,
+        Part::Image(image) => format!(
+            "[an image, {}, {} bytes; this model is not shown images]",
+            image.media_type,
+            image.bytes.len()
+        ),
+    }
+}
+
+/// Text over the cap: its beginning, and where the whole lies.
+fn cut(text: String, workspace: &Workspace) -> String {
+    if text.len() <= TEXT_BYTES {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(TEXT_BYTES - 512)];
+    let head = head.rfind('\n').filter(|at| *at > TEXT_BYTES / 2).map_or(head, |at| &head[..at]);
+    let whole = tokio::task::block_in_place(|| workspace.jail.spill("outcome", text.as_bytes()));
+    match whole {
+        Ok(path) => format!(
+            "{head}\n[cut after {} of {} bytes; the whole is in `{path}`, read it with an offset]",
+            head.len(),
+            text.len()
+        ),
+        Err(_) => format!("{head}\n[cut after {} of {} bytes]", head.len(), text.len()),
+    }
+}
+
+/// OpenAI's rule for function names, and everyone else's.
+fn is_tool_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (1..=64).contains(&name.len()) && name.chars().all(fits)
+}

@@ -1,0 +1,164 @@
+//! The pen of one run: every event goes through here, redacted, in order, to the ledger.
+//!
+//! An event that a side effect follows is on disk before [`Record::flush`] returns; others ride
+//! along with the next one that is. What a run comes to (turns, calls, tokens) is counted from
+//! the events as they pass, so that the response and the ledger cannot differ.
+
+use std::sync::Arc;
+
+use crate::deadline::Stopwatch;
+use crate::event::{CallEnding, Event, Reason, State};
+use crate::ledger::{Ledger, LedgerError, now_ms};
+use crate::message::Usage;
+use crate::redact::Redactor;
+
+/// Writes the events of one run.
+pub struct Record {
+    ledger: Ledger,
+    run: String,
+    redactor: Arc<Redactor>,
+    state: State,
+    riding: Vec<(u64, Event)>,
+    open_calls: Vec<OpenCall>,
+    tally: Tally,
+    running: Stopwatch,
+}
+
+/// What a run came to so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Turns begun.
+    pub turns: u32,
+    /// Calls proposed.
+    pub tool_calls: u32,
+    /// Tokens of every reply.
+    pub usage: Usage,
+    /// What was downgraded or ignored.
+    pub notes: Vec<String>,
+}
+
+struct OpenCall {
+    turn: u32,
+    call_id: String,
+    tool: String,
+    running: Stopwatch,
+}
+
+impl Record {
+    /// Stores a new run with its first event.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger does not take it; then there is no such run.
+    pub async fn start(
+        ledger: Ledger,
+        redactor: Arc<Redactor>,
+        run: &str,
+        session: &str,
+        started: Event,
+    ) -> Result<Record, LedgerError> {
+        let started = redactor.redact_event(started);
+        ledger.start_run(run, session, started).await?;
+        Ok(Record {
+            ledger,
+            run: run.to_owned(),
+            redactor,
+            state: State::Created,
+            riding: Vec::new(),
+            open_calls: Vec::new(),
+            tally: Tally::default(),
+            running: Stopwatch::start(),
+        })
+    }
+
+    /// What the run came to so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The text without any secret of the server's.
+    pub fn redact(&self, text: &str) -> String {
+        self.redactor.redact(text).into_owned()
+    }
+
+    /// Notes an event that rides along with the next flush.
+    pub fn ride(&mut self, event: Event) {
+        match self.state.after(&event) {
+            Ok(state) => self.state = state,
+            // The ledger refuses it too, so the run ends as our own failure and says so.
+            Err(illegal) => tracing::error!(run = self.run, "{illegal}"),
+        }
+        self.count(&event);
+        self.riding.push((now_ms(), self.redactor.redact_event(event)));
+    }
+
+    /// Notes something that was downgraded or ignored.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.ride(Event::Note { text: text.into() });
+    }
+
+    /// Returns once everything noted is on disk.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger does not take it: the run must end then, because nothing may be done that
+    /// is not on record.
+    pub async fn flush(&mut self) -> Result<(), LedgerError> {
+        let events = std::mem::take(&mut self.riding);
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.ledger.append(&self.run, events).await.map(|_| ())
+    }
+
+    /// Closes the run: calls that still ran get their ending, then the last event is stored.
+    pub async fn end(&mut self, reason: Reason, answer: &str, error: Option<String>) {
+        for call in std::mem::take(&mut self.open_calls) {
+            self.ride(Event::CallEnded {
+                turn: call.turn,
+                call_id: call.call_id,
+                tool: call.tool,
+                ending: CallEnding::Failed { fault: "cancelled".to_owned() },
+                text: "stopped: the run ended while this call ran".to_owned(),
+                summary: "stopped".to_owned(),
+                data: None,
+                exit_code: None,
+                elapsed_us: call.running.elapsed_us(),
+            });
+        }
+        self.ride(Event::Ended {
+            reason,
+            answer: answer.to_owned(),
+            error,
+            usage: self.tally.usage,
+            turns: self.tally.turns,
+            tool_calls: self.tally.tool_calls,
+            elapsed_ms: self.running.elapsed_ms(),
+            in_flight: Vec::new(),
+        });
+        if let Err(err) = self.flush().await {
+            tracing::error!(run = self.run, "the end of the run is not on record: {err}");
+        }
+    }
+
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::TurnStarted { .. } => self.tally.turns += 1,
+            Event::Replied { calls, usage, .. } => {
+                self.tally.tool_calls += u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                self.tally.usage += usage.unwrap_or_default();
+            }
+            Event::CallStarted { turn, call_id, tool, .. } => self.open_calls.push(OpenCall {
+                turn: *turn,
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                running: Stopwatch::start(),
+            }),
+            Event::CallEnded { call_id, .. } => {
+                self.open_calls.retain(|call| call.call_id != *call_id);
+            }
+            Event::Note { text } => self.tally.notes.push(text.clone()),
+            _ => {}
+        }
+    }
+}

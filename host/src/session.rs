@@ -1,0 +1,84 @@
+//! Sessions: one caller in one directory, with what the model was shown of it.
+//!
+//! A session outlives its runs; its runs take turns. What a run needs of it is lent by reference:
+//! the workspace to the tools, the changes to the guards' view of the past. Knows no request and
+//! no model.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use harness_jail::Fingerprint;
+
+use crate::deadline::Deadline;
+use crate::plugin::Workspace;
+
+/// The longest a look at the whole tree may take; a tree that needs more counts as changed.
+const LOOKING: Duration = Duration::from_millis(250);
+
+/// An open session.
+pub struct Session {
+    /// `ws_` and 32 hexadecimal digits.
+    pub id: String,
+    /// The canonical directory.
+    pub directory: String,
+    /// What its tools reach.
+    pub workspace: Arc<Workspace>,
+    /// How often the workspace was changed.
+    pub changes: Changes,
+}
+
+/// Counts changes of a workspace, so that "unchanged since" is a comparison of numbers.
+///
+/// A write tells whether it altered bytes. A command does not, and looking at the whole tree after
+/// each would cost more than most commands: it counts as a change, unless it repeats the call
+/// before it. Only then the tree is looked at, before and after.
+#[derive(Default)]
+pub struct Changes {
+    count: AtomicU64,
+    tree: Mutex<Option<Fingerprint>>,
+}
+
+impl Changes {
+    /// Changes so far.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Something changed, and the last look is void.
+    pub fn changed(&self) {
+        *self.tree() = None;
+        self.count.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Looks at the tree; counts a change unless it is as it was at the last look.
+    pub fn look(&self, workspace: &Workspace) {
+        let seen = tokio::task::block_in_place(|| {
+            workspace.jail.fingerprint(Deadline::after(LOOKING).instant())
+        });
+        let mut tree = self.tree();
+        let same = matches!((&seen, &*tree), (Some(seen), Some(tree)) if seen == tree);
+        *tree = seen;
+        if !same {
+            self.count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Looks at the tree to have something to compare with; counts only what differs from the
+    /// last look, if there was one.
+    pub fn look_before(&self, workspace: &Workspace) {
+        if self.tree().is_some() {
+            self.look(workspace);
+            return;
+        }
+        let seen = tokio::task::block_in_place(|| {
+            workspace.jail.fingerprint(Deadline::after(LOOKING).instant())
+        });
+        *self.tree() = seen;
+    }
+
+    fn tree(&self) -> std::sync::MutexGuard<'_, Option<Fingerprint>> {
+        // Poisoned or not, it is one value that is written whole.
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

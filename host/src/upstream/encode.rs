@@ -1,0 +1,183 @@
+//! Words to bytes: messages and requests on OpenAI's wire.
+//!
+//! Never emits what a provider is known to refuse: `null` for a field, an assistant message with
+//! neither text nor calls, arguments that are not a JSON object, a function name outside the
+//! allowed letters. `messages` is the last key of a body, so that bodies grow at their end only.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::IgnoredAny;
+
+use super::{Ask, ToolChoice};
+use crate::message::{Call, Message};
+use crate::quirks::Quirks;
+
+/// Longest function name that providers accept.
+const MAX_NAME: usize = 64;
+
+#[derive(Serialize)]
+struct Plain<'a> {
+    role: &'a str,
+    content: &'a str,
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    role: &'static str,
+    tool_call_id: &'a str,
+    content: &'a str,
+}
+
+#[derive(Serialize)]
+struct Spoken<'a> {
+    role: &'static str,
+    content: &'a str,
+    tool_calls: Vec<Proposed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Proposed<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: Cow<'a, str>,
+    arguments: &'a str,
+}
+
+/// Appends `message` to the bytes of the messages before it.
+pub(super) fn message(message: &Message, quirks: &Quirks, out: &mut Vec<u8>) {
+    match message {
+        Message::System { text } => {
+            element(&Plain { role: &quirks.system_role, content: text }, out)
+        }
+        Message::User { text } => element(&Plain { role: "user", content: text }, out),
+        // Several providers refuse an assistant message that says and asks nothing.
+        Message::Assistant { text, calls } if calls.is_empty() && text.trim().is_empty() => {}
+        Message::Assistant { text, calls } if calls.is_empty() => {
+            element(&Plain { role: "assistant", content: text }, out);
+        }
+        // With calls, empty text stays `""`: everyone accepts that, while `null` and a missing key
+        // each break some server's template.
+        Message::Assistant { text, calls } => element(
+            &Spoken {
+                role: "assistant",
+                content: text,
+                tool_calls: calls.iter().map(proposed).collect(),
+            },
+            out,
+        ),
+        Message::Outcomes { outcomes } => {
+            for outcome in outcomes {
+                // Blank text in a tool message is refused by Bedrock and whoever fronts it.
+                let content = match outcome.text.trim().is_empty() {
+                    true => "(no output)",
+                    false => &outcome.text,
+                };
+                element(&Outcome { role: "tool", tool_call_id: &outcome.call_id, content }, out);
+            }
+        }
+    }
+}
+
+fn element(value: &impl Serialize, out: &mut Vec<u8>) {
+    if !out.is_empty() {
+        out.push(b',');
+    }
+    json(value, out);
+}
+
+fn json(value: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value)
+        .expect("text and maps with text keys always become JSON in memory");
+}
+
+fn proposed(call: &Call) -> Proposed<'_> {
+    Proposed {
+        id: &call.id,
+        r#type: "function",
+        function: Function {
+            name: wire_name(&call.tool),
+            // What does not parse was never run; sent back as it is, it would have every later
+            // request of the session refused.
+            arguments: if is_object(&call.arguments) { &call.arguments } else { "{}" },
+        },
+    }
+}
+
+/// True when `text` is one whole JSON object.
+pub(super) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// A name that providers accept in a history, whatever the model called the tool.
+fn wire_name(name: &str) -> Cow<'_, str> {
+    let is_allowed =
+        |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    if name.is_empty() {
+        return Cow::Borrowed("unknown");
+    }
+    if name.len() <= MAX_NAME && name.chars().all(is_allowed) {
+        return Cow::Borrowed(name);
+    }
+    let letters = name.chars().take(MAX_NAME);
+    Cow::Owned(letters.map(|letter| if is_allowed(letter) { letter } else { '_' }).collect())
+}
+
+/// The whole body: head, messages, closing brackets.
+pub(super) fn body(ask: &Ask<'_>) -> Bytes {
+    let messages = ask.conversation.encoded();
+    let mut body = head(ask);
+    body.reserve_exact(messages.len() + 2);
+    body.extend_from_slice(messages);
+    body.extend_from_slice(b"]}");
+    Bytes::from(body)
+}
+
+/// Everything before the first message. The same for every turn of a session, unless the caller
+/// changes the tools, the choice or the extra keys.
+pub(super) fn head(ask: &Ask<'_>) -> Vec<u8> {
+    let quirks = ask.conversation.quirks();
+    let mut out = Vec::with_capacity(1024 + ask.offers.len_bytes());
+    out.extend_from_slice(b"{\"model\":");
+    json(&ask.model, &mut out);
+    out.extend_from_slice(b",\"stream\":true");
+    if quirks.stream_usage {
+        out.extend_from_slice(b",\"stream_options\":{\"include_usage\":true}");
+    }
+    for (key, value) in ask.extra.entries() {
+        if *key != quirks.output_limit_field {
+            field(key, value, &mut out);
+        }
+    }
+    if let Some(limit) = ask.output_limit {
+        field(&quirks.output_limit_field, &limit, &mut out);
+    }
+    if !ask.offers.is_empty() {
+        out.extend_from_slice(b",\"tools\":");
+        out.extend_from_slice(ask.offers.encoded());
+        // `auto` is what everyone does unasked, and some servers refuse the word.
+        match ask.choice {
+            ToolChoice::Auto => {}
+            ToolChoice::None => field("tool_choice", &"none", &mut out),
+            ToolChoice::Required => field("tool_choice", &"required", &mut out),
+        }
+        if let Some(parallel) = quirks.parallel_tool_calls {
+            field("parallel_tool_calls", &parallel, &mut out);
+        }
+    }
+    out.extend_from_slice(b",\"messages\":[");
+    out
+}
+
+fn field(key: &str, value: &impl Serialize, out: &mut Vec<u8>) {
+    out.push(b',');
+    json(&key, out);
+    out.push(b':');
+    json(value, out);
+}

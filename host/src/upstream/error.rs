@@ -1,0 +1,158 @@
+//! Why a model gave no reply: one closed list, and who is to blame.
+//!
+//! Every text here is fit for a client's eyes: no host name, no key, no header. Whether an error is
+//! worth another attempt is decided here and nowhere else; how long to wait is `retry`'s.
+
+use std::time::Duration;
+
+use crate::event::Reason;
+
+/// Why [`Upstream::ask`](super::Upstream::ask) has no reply. The `Display` text may go to a client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UpstreamError {
+    /// The settings cannot make a client; nothing was sent.
+    #[error("{what}")]
+    Settings {
+        /// The setting, what was expected and what came.
+        what: String,
+    },
+    /// No connection, or it broke before an answer began.
+    #[error("the upstream could not be reached: {what}")]
+    Unreachable {
+        /// What the connection met, without names or addresses.
+        what: &'static str,
+    },
+    /// A timer ran out.
+    #[error("the upstream took too long: {waiting}")]
+    TimedOut {
+        /// What was waited for.
+        waiting: Wait,
+    },
+    /// 429.
+    #[error("the upstream limits the rate of requests{}", after_colon(message))]
+    RateLimited {
+        /// When to come back, where it said so.
+        retry_after: Option<Duration>,
+        /// The upstream's own words; may be empty; at most 2 KiB.
+        message: String,
+    },
+    /// The upstream's own fault: 408, 5xx, or the like inside a stream.
+    #[error("the upstream failed with status {status}{}", after_colon(message))]
+    Failed {
+        /// The HTTP status, or the one it stands for inside a stream.
+        status: u16,
+        /// The upstream's own words; may be empty; at most 2 KiB.
+        message: String,
+    },
+    /// The upstream said no to the request itself: sending it again cannot help.
+    #[error("the upstream refused the request with status {status}{}", after_colon(message))]
+    Refused {
+        /// The HTTP status, or the one it stands for inside a stream.
+        status: u16,
+        /// The upstream's own words; may be empty; at most 2 KiB.
+        message: String,
+        /// Its word for the kind of error, where it gave one.
+        code: Option<String>,
+    },
+    /// 401, 402 or 403. The body is not kept: providers quote keys in it.
+    #[error("the upstream did not accept the credentials, with status {status}")]
+    Credentials {
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The conversation is larger than the model's window.
+    #[error("the conversation does not fit the model's context window{}", after_colon(message))]
+    ContextOverflow {
+        /// The upstream's own words; at most 2 KiB.
+        message: String,
+    },
+    /// The answer began and made no sense, or stopped before its end.
+    #[error("the upstream's answer broke off: {what}")]
+    Broken {
+        /// What was expected and what came.
+        what: &'static str,
+    },
+    /// The reply is larger than anything a run could use.
+    #[error("the upstream's reply is over the limit of {limit_bytes} bytes")]
+    TooLarge {
+        /// Text, reasoning and arguments together.
+        limit_bytes: usize,
+    },
+}
+
+/// What a timer waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The first event of the answer, connection and headers included.
+    FirstEvent,
+    /// The next event; comments and other signs of life do not count.
+    NextEvent,
+    /// The run's own deadline.
+    Deadline,
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Wait::FirstEvent => "its answer did not begin in time",
+            Wait::NextEvent => "its answer stopped without an end",
+            Wait::Deadline => "the time for this run is used up",
+        })
+    }
+}
+
+fn after_colon(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
+}
+
+impl UpstreamError {
+    /// The run's termination reason when it ends for this error.
+    pub fn reason(&self) -> Reason {
+        match self {
+            UpstreamError::Refused { .. }
+            | UpstreamError::Credentials { .. }
+            | UpstreamError::ContextOverflow { .. } => Reason::UpstreamRefused,
+            UpstreamError::Settings { .. }
+            | UpstreamError::Unreachable { .. }
+            | UpstreamError::TimedOut { .. }
+            | UpstreamError::RateLimited { .. }
+            | UpstreamError::Failed { .. }
+            | UpstreamError::Broken { .. }
+            | UpstreamError::TooLarge { .. } => Reason::UpstreamFailed,
+        }
+    }
+
+    /// True when the same request may succeed a little later.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            UpstreamError::Unreachable { .. }
+            | UpstreamError::RateLimited { .. }
+            | UpstreamError::Failed { .. }
+            | UpstreamError::Broken { .. } => true,
+            // A first event that does not come within ten minutes is a slow model, not a lost
+            // packet: a second attempt would begin the same work anew.
+            UpstreamError::TimedOut { waiting } => *waiting == Wait::NextEvent,
+            UpstreamError::Settings { .. }
+            | UpstreamError::Refused { .. }
+            | UpstreamError::Credentials { .. }
+            | UpstreamError::ContextOverflow { .. }
+            | UpstreamError::TooLarge { .. } => false,
+        }
+    }
+
+    /// The same without `secrets` in the upstream's own words.
+    pub(super) fn without(mut self, secrets: &[String]) -> UpstreamError {
+        if let UpstreamError::RateLimited { message, .. }
+        | UpstreamError::Failed { message, .. }
+        | UpstreamError::Refused { message, .. }
+        | UpstreamError::ContextOverflow { message } = &mut self
+        {
+            for secret in secrets {
+                if message.contains(secret.as_str()) {
+                    *message = message.replace(secret.as_str(), "[removed]");
+                }
+            }
+        }
+        self
+    }
+}

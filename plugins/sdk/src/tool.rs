@@ -1,0 +1,40 @@
+//! The role of a tool: it says what it offers, and it acts when called.
+//!
+//! One component may offer several tools; [`Call::tool`](crate::Call) tells which was meant.
+
+use crate::{Call, Fault, Outcome, Part, Spec};
+
+/// Implemented by a plugin that acts; made visible to the host by [`export_tool!`](crate::export_tool).
+pub trait Tool {
+    /// The tools of this component. Called once, when it is loaded.
+    fn specs() -> Vec<Spec>;
+
+    /// One call, in an instance of its own.
+    ///
+    /// # Errors
+    ///
+    /// A fault is read by the model: what is wrong, and the next step as its hint.
+    fn run(call: Call) -> Result<Outcome, Fault>;
+}
+
+/// An outcome that is one text for the model and one line for people who watch.
+pub fn outcome(text: impl Into<String>, summary: impl Into<String>) -> Outcome {
+    Outcome {
+        parts: vec![Part::Text(text.into())],
+        summary: summary.into(),
+        data: None,
+        exit_code: None,
+    }
+}
+
+/// Exports a type that implements [`Tool`]. Once in a crate; nothing happens on native targets.
+#[macro_export]
+macro_rules! export_tool {
+    ($tool:ty) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            type Exported = $crate::ExportedTool<$tool>;
+    $crate::tool_contract::export_tool_world!(Exported with_types_in $crate::tool_contract);
+        };
+    };
+}

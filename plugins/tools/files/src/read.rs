@@ -1,0 +1,148 @@
+//! `read`: a page of a text file, or a directory's names.
+//!
+//! Each thing that is not a page of text has an answer of its own: missing, a directory,
+//! binary, empty, past the end. Marks as shown exactly the lines that were shown whole.
+
+mod listing;
+
+use harness_sdk::workspace_read::{self, EntryKind};
+use harness_sdk::{Fault, FaultKind, Input, Outcome, fault, outcome};
+
+use crate::name;
+use crate::page::{self, DEFAULT_LINES, Page, Pager, Past, Window};
+use crate::source::{self, Pieces};
+use crate::text::{self, BOM, Kind};
+
+/// A file up to this size is read to its end, so that a page can tell how many lines there are.
+const COUNTED_BYTES: u64 = 32 * 1024 * 1024;
+
+pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
+    let path = input.text("path")?;
+    let first = input.number("offset")?.unwrap_or(1).max(1);
+    let limit = input.number("limit")?.unwrap_or(DEFAULT_LINES).max(1);
+    let window = match input.number("byte")? {
+        Some(byte) => Window::Piece { line: first, byte },
+        None => Window::Lines { first, limit },
+    };
+    let entry = workspace_read::stat(path).map_err(|fault| with_near_names(path, fault))?;
+    match entry.kind {
+        EntryKind::Directory => {
+            let entries = workspace_read::entries(path)?;
+            listing::page(path, &entries, first, limit)
+        }
+        EntryKind::Other => Err(fault::unsupported(format!(
+            "`{path}` is a pipe, a socket or a device; only files and directories can be read"
+        ))),
+        EntryKind::File | EntryKind::Symlink => read_file(path, window),
+    }
+}
+
+fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
+    let mut pieces = Pieces::of(path);
+    let head = pieces.next()?.unwrap_or_default();
+    let mut pager = Pager::new(window);
+    let mut is_at_end = true;
+    let mut note = "";
+    match text::kind(&head) {
+        Kind::Binary(what) => {
+            return Err(fault::unsupported(format!(
+                "file `{path}` is not text: {what}, {} bytes",
+                pieces.size()
+            ))
+            .hint("inspect it with a command, if you need to: call `bash`"));
+        }
+        Kind::Utf16 { little } => {
+            let whole = source::whole(path)?;
+            pager.feed(text::decode_utf16(&whole.bytes, little).as_bytes());
+            pieces.version = whole.version;
+            note = "[decoded from UTF-16]\n";
+        }
+        Kind::Text { bom } => {
+            pager.feed(&head[if bom { BOM.len() } else { 0 }..]);
+            drop(head);
+            loop {
+                if pager.is_full() && pieces.size() > COUNTED_BYTES {
+                    is_at_end = false;
+                    break;
+                }
+                let Some(piece) = pieces.next()? else { break };
+                pager.feed(&piece);
+            }
+        }
+    }
+    let mut page = match pager.finish(is_at_end) {
+        Ok(page) => page,
+        Err(Past::Lines(0)) => {
+            // Nothing to show is shown whole: the range ends before it starts.
+            workspace_read::mark_shown(path, &pieces.version, 1, 0)?;
+            let text = format!("file `{path}` is empty ({} bytes)\n", pieces.size());
+            return Ok(outcome(text, format!("read `{path}`, empty")));
+        }
+        Err(past) => return Err(past_the_end(path, window, &past)),
+    };
+    page.text.push_str(note);
+    mark(path, &pieces.version, &page)?;
+    let summary = page::summary(path, &page);
+    Ok(outcome(page.text, summary))
+}
+
+/// Tells the host which lines were shown whole.
+fn mark(path: &str, version: &str, page: &Page) -> Result<(), Fault> {
+    for (first, last) in &page.shown {
+        workspace_read::mark_shown(path, version, *first, *last)?;
+    }
+    Ok(())
+}
+
+fn past_the_end(path: &str, window: Window, past: &Past) -> Fault {
+    let (Window::Lines { first: line, .. } | Window::Piece { line, .. }) = window;
+    match past {
+        Past::Lines(total) => {
+            let lines = text::counted(usize::try_from(*total).unwrap_or(usize::MAX), "line");
+            fault::invalid(format!("file `{path}` has {lines}; offset {line} is past its end"))
+                .hint(format!("use an offset from 1 to {total}"))
+        }
+        Past::Bytes(length) => {
+            fault::invalid(format!("line {line} of `{path}` ends at byte {length}"))
+                .hint(format!("go on with offset {}", line + 1))
+        }
+    }
+}
+
+/// Adds the names that are nearly the one asked for, unless the host has a hint already.
+fn with_near_names(path: &str, fault: Fault) -> Fault {
+    if fault.kind != FaultKind::NotFound || fault.hint.is_some() {
+        return fault;
+    }
+    let path = path.trim_end_matches('/');
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let Ok(entries) = workspace_read::entries(folder) else {
+        return fault
+            .hint(format!("there is no directory `{folder}` either; find the file with `glob`"));
+    };
+    let names = entries.iter().map(|entry| entry.path.rsplit('/').next().unwrap_or_default());
+    let near = name::nearest(name, names);
+    if near.is_empty() {
+        return fault.hint(format!("find it with `glob`, pattern `**/{name}`"));
+    }
+    let near: Vec<String> = near
+        .into_iter()
+        .map(|name| if folder == "." { format!("`{name}`") } else { format!("`{folder}/{name}`") })
+        .collect();
+    fault.hint(format!("did you mean {}?", near.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_end_names_what_there_is() {
+        let fault = past_the_end("a", Window::Lines { first: 9, limit: 1 }, &Past::Lines(1));
+        assert_eq!(fault.message, "file `a` has 1 line; offset 9 is past its end");
+        assert_eq!(fault.hint.as_deref(), Some("use an offset from 1 to 1"));
+        let fault = past_the_end("a", Window::Piece { line: 2, byte: 9 }, &Past::Bytes(4));
+        assert_eq!(fault.message, "line 2 of `a` ends at byte 4");
+        assert_eq!(fault.hint.as_deref(), Some("go on with offset 3"));
+    }
+}

@@ -1,0 +1,82 @@
+//! What the model is told about the three tools.
+//!
+//! Every word here is sent with every request, so each must earn its place.
+
+use harness_sdk::{Effects, Spec};
+
+const READ: &str = r#"{"type":"object","properties":{
+"path":{"type":"string","description":"File or directory, relative to the workspace"},
+"offset":{"type":"integer","minimum":1,"description":"First line to show, from 1"},
+"limit":{"type":"integer","minimum":1,"description":"Lines to show, default 2000"},
+"byte":{"type":"integer","minimum":0,"description":"Show line `offset` alone, from this byte of it; only for lines too long to show"}
+},"required":["path"],"additionalProperties":false}"#;
+
+const WRITE: &str = r#"{"type":"object","properties":{
+"path":{"type":"string","description":"File, relative to the workspace"},
+"content":{"type":"string","description":"The whole new content"}
+},"required":["path","content"],"additionalProperties":false}"#;
+
+const EDIT: &str = r#"{"type":"object","properties":{
+"path":{"type":"string","description":"File, relative to the workspace"},
+"old":{"type":"string","description":"Exact text to replace, without line numbers; must occur once"},
+"new":{"type":"string","description":"Text to put there, taken literally"},
+"all":{"type":"boolean","description":"Replace every occurrence"}
+},"required":["path","old","new"],"additionalProperties":false}"#;
+
+/// The specs of `read`, `write` and `edit`.
+pub(crate) fn all() -> Vec<Spec> {
+    vec![
+        spec(
+            "read",
+            "Read a text file as lines `number<tab>text`, or list a directory. Long files come in \
+             pages; the last line says how to go on.",
+            READ,
+            Effects::READ,
+        ),
+        spec(
+            "write",
+            "Create a file, or replace all of one whose every line you have read. Missing \
+             directories are made. To change a part of a file use `edit`.",
+            WRITE,
+            Effects::READ | Effects::WRITE,
+        ),
+        spec(
+            "edit",
+            "Replace a piece of text in a file you have read. Matches literally, line endings \
+             aside; answers with the changed lines.",
+            EDIT,
+            Effects::READ | Effects::WRITE,
+        ),
+    ]
+}
+
+fn spec(name: &str, description: &str, schema: &str, effects: Effects) -> Spec {
+    Spec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: schema.replace('\n', ""),
+        effects,
+        timeout_ms: 30_000,
+        timeout_argument: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use harness_sdk::serde_json::Value;
+
+    #[test]
+    fn schemas_are_closed_and_every_parameter_is_described() {
+        let mut bytes = 0;
+        for spec in all() {
+            let schema: Value = harness_sdk::serde_json::from_str(&spec.input_schema).unwrap();
+            assert_eq!(schema["additionalProperties"], false);
+            for (name, field) in schema["properties"].as_object().unwrap() {
+                assert!(field["description"].is_string(), "`{name}` is not described");
+            }
+            bytes += spec.name.len() + spec.description.len() + spec.input_schema.len();
+        }
+        assert!(bytes < 2_200, "the three specs have grown to {bytes} bytes");
+    }
+}

@@ -1,0 +1,74 @@
+//! What the model is told about the two tools.
+//!
+//! Every word here is sent with every request, so each must earn its place.
+
+use harness_sdk::{Effects, Spec};
+
+const GLOB: &str = r#"{"type":"object","properties":{
+"pattern":{"type":"string","description":"Glob over paths, such as src/**/*.rs"},
+"path":{"type":"string","description":"Directory to search, default all of the workspace"},
+"ignored":{"type":"boolean","description":"Also entries that ignore files exclude"},
+"offset":{"type":"integer","minimum":0,"description":"Entries to skip"}
+},"required":["pattern"],"additionalProperties":false}"#;
+
+const GREP: &str = r#"{"type":"object","properties":{
+"pattern":{"type":"string","description":"Regular expression, Rust syntax"},
+"path":{"type":"string","description":"File or directory to search, default all of the workspace"},
+"files":{"type":"string","description":"Glob that file paths must match"},
+"literal":{"type":"boolean","description":"Take the pattern as plain text"},
+"ignore_case":{"type":"boolean","description":"Upper and lower case are the same"},
+"multiline":{"type":"boolean","description":"A match may span lines"},
+"context":{"type":"integer","minimum":0,"maximum":20,"description":"Lines to show around each match"},
+"mode":{"type":"string","enum":["lines","files","count"],"description":"Show lines (default), file names, or matches per file"},
+"ignored":{"type":"boolean","description":"Also files that ignore files exclude"},
+"offset":{"type":"integer","minimum":0,"description":"Matches (or files) to skip"}
+},"required":["pattern"],"additionalProperties":false}"#;
+
+/// The specs of `glob` and `grep`.
+pub(crate) fn all() -> Vec<Spec> {
+    vec![
+        spec(
+            "glob",
+            "Find files and directories by name, newest first, 100 at a time. Hidden ones are \
+             included, ignored ones are counted.",
+            GLOB,
+        ),
+        spec(
+            "grep",
+            "Search the contents of files. Shows `line:text` for matches and `line-text` for \
+             context, 200 lines at a time.",
+            GREP,
+        ),
+    ]
+}
+
+fn spec(name: &str, description: &str, schema: &str) -> Spec {
+    Spec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: schema.replace('\n', ""),
+        effects: Effects::READ,
+        timeout_ms: 60_000,
+        timeout_argument: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use harness_sdk::serde_json::{self, Value};
+
+    #[test]
+    fn schemas_are_closed_and_every_parameter_is_described() {
+        let mut bytes = 0;
+        for spec in all() {
+            let schema: Value = serde_json::from_str(&spec.input_schema).unwrap();
+            assert_eq!(schema["additionalProperties"], false);
+            for (name, field) in schema["properties"].as_object().unwrap() {
+                assert!(field["description"].is_string(), "`{name}` is not described");
+            }
+            bytes += spec.name.len() + spec.description.len() + spec.input_schema.len();
+        }
+        assert!(bytes < 2_100, "the two specs have grown to {bytes} bytes");
+    }
+}
