@@ -1,4 +1,7 @@
 //! What can be asked for, and whether asking makes sense now.
+//!
+//! Read by clients that list models and by whoever watches over the process. Starts nothing, and
+//! asks the upstream nothing.
 
 use std::sync::Arc;
 

@@ -6,3 +6,4 @@ mod follow;
 mod refusals;
 mod replies;
 mod stage;
+mod upstream;

@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::stage::{Stage, chat_request, saying, until};
+use crate::event::Reason;
 
 #[derive(Clone, Copy, Debug)]
 enum Goodbye {
@@ -17,13 +18,15 @@ enum Goodbye {
 
 #[tokio::test]
 async fn a_client_that_goes_away_cancels_its_run() {
+    let stage = Stage::open().await;
+    let mut gone = 0;
     for is_stream in [false, true] {
         for goodbye in [Goodbye::Fin, Goodbye::Rst, Goodbye::HalfClose] {
-            let stage = Stage::open().await;
             let mut body = saying("wait");
             body["stream"] = json!(is_stream);
             let mut socket = stage.connect().await;
             socket.write_all(chat_request("", &body).as_bytes()).await.expect("the server reads");
+            let mut run = None;
             if is_stream {
                 // The head, the opening chunk, and at least one sign of life.
                 let mut seen = String::new();
@@ -32,9 +35,11 @@ async fn a_client_that_goes_away_cancels_its_run() {
                     let count = socket.read(&mut buffer).await.expect("the server writes");
                     seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
                 }
+                let id = seen.lines().find_map(|line| line.strip_prefix("x-harness-run: "));
+                run = Some(id.expect("the run's id").to_owned());
             }
-            until("the run starts", Duration::from_secs(5), || stage.started() == 1).await;
-            assert_eq!(stage.cancelled(), 0);
+            until("the run starts", Duration::from_secs(5), || stage.asked() == gone + 1).await;
+            assert_eq!(stage.left(), gone);
             let left = Instant::now();
             match goodbye {
                 Goodbye::Fin => drop(socket),
@@ -45,8 +50,15 @@ async fn a_client_that_goes_away_cancels_its_run() {
                 Goodbye::HalfClose => socket.shutdown().await.expect("a socket"),
             }
             let case = format!("stream {is_stream}, {goodbye:?}");
-            until(&case, Duration::from_secs(1), || stage.cancelled() == 1).await;
+            until(&case, Duration::from_secs(1), || stage.left() == gone + 1).await;
+            gone += 1;
             assert!(left.elapsed() < Duration::from_secs(1), "{case}: {:?}", left.elapsed());
+            if let Some(run) = run {
+                let mut progress = stage.harness.ledger().watch(&run);
+                progress.wait_for(|progress| progress.ended).await.expect("it ends");
+                let summary = stage.harness.ledger().run(&run).await.expect("a ledger that reads");
+                assert_eq!(summary.and_then(|run| run.reason), Some(Reason::Cancelled), "{case}");
+            }
         }
     }
 }
@@ -59,11 +71,11 @@ async fn a_client_that_never_reads_cancels_its_run_too() {
     body["stream"] = json!(true);
     let mut socket = stage.connect().await;
     socket.write_all(chat_request("", &body).as_bytes()).await.expect("the server reads");
-    until("the run starts", Duration::from_secs(5), || stage.started() == 1).await;
+    until("the run starts", Duration::from_secs(5), || stage.asked() == 1).await;
     // Unread bytes make the kernel send RST on close.
     tokio::time::sleep(Duration::from_millis(120)).await;
     drop(socket);
-    until("it is cancelled", Duration::from_secs(1), || stage.cancelled() == 1).await;
+    until("it is cancelled", Duration::from_secs(1), || stage.left() == 1).await;
 }
 
 #[tokio::test]
@@ -74,5 +86,5 @@ async fn a_client_that_stays_cancels_nothing() {
         body["stream"] = json!(is_stream);
         assert_eq!(stage.chat(&body).await.status, 200);
     }
-    assert_eq!((stage.started(), stage.cancelled()), (2, 0));
+    assert_eq!((stage.asked(), stage.left()), (2, 0));
 }

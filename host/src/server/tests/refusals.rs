@@ -1,9 +1,18 @@
 //! The table of errors: bytes in; status, code, parameter and message out. Every one of them is
 //! OpenAI's envelope with its four keys.
 
-use serde_json::json;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::stage::{Stage, bare, chat_request, saying};
+use axum::Router;
+use axum::routing::get;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use super::stage::{MAX_RUNS, Stage, bare, chat_request, exchange, options, saying, until};
+use crate::server::{Door, bind, layered};
 
 /// A chat request with other lines than usual.
 fn odd(head: &str, body: &str) -> String {
@@ -21,7 +30,7 @@ async fn everything_that_is_refused_has_the_same_shape() {
         body["harness"] = json!({key: value});
         body
     };
-    let get = |path: &str, more: &str| {
+    let with = |path: &str, more: &str| {
         format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{more}\r\n\r\n")
     };
     let long = format!("{{\"x\": \"{}\"}}", "y".repeat(5000));
@@ -53,16 +62,16 @@ async fn everything_that_is_refused_has_the_same_shape() {
          "`Origin` must be absent or the host that was asked, got `http://localhost:9`"),
         (chat_request("Origin: null\r\n", &saying("say x")), 403, "forbidden", None,
          "`Origin` must be absent or the host that was asked, got `null`"),
-        (get("/healthz", "Host: evil.example"), 403, "forbidden", None, "`Host` must be `localhost` or a loopback address, got `evil.example`"),
-        (get("/healthz", "Host: localhost@evil.example"), 403, "forbidden", None,
+        (with("/healthz", "Host: evil.example"), 403, "forbidden", None, "`Host` must be `localhost` or a loopback address, got `evil.example`"),
+        (with("/healthz", "Host: localhost@evil.example"), 403, "forbidden", None,
          "`Host` must be `localhost` or a loopback address, got `localhost@evil.example`"),
-        (get("/healthz", "Host: localhost.evil.example:80"), 403, "forbidden", None,
+        (with("/healthz", "Host: localhost.evil.example:80"), 403, "forbidden", None,
          "`Host` must be `localhost` or a loopback address, got `localhost.evil.example:80`"),
-        (get("/healthz", "Host: localhost\r\nHost: evil.example"), 403, "forbidden", None,
+        (with("/healthz", "Host: localhost\r\nHost: evil.example"), 403, "forbidden", None,
          "`Host` must be `localhost` or a loopback address, got `evil.example`"),
-        (get("http://evil.example/healthz", "Host: localhost"), 403, "forbidden", None,
+        (with("http://evil.example/healthz", "Host: localhost"), 403, "forbidden", None,
          "`Host` must be `localhost` or a loopback address, got `evil.example`"),
-        (get("/healthz", "Accept: */*"), 403, "forbidden", None, "the request must have a `Host` header, got none"),
+        (with("/healthz", "Accept: */*"), 403, "forbidden", None, "the request must have a `Host` header, got none"),
         (chat_request(&session("../etc"), &saying("say x")), 400, "invalid_value", Some("x-harness-session"),
          "`x-harness-session` must be a session's id, `ws_…`, once, got `../etc`"),
         (chat_request(&(session("ws_00000001") + &session("ws_00000002")), &saying("say x")), 400, "invalid_value", Some("x-harness-session"),
@@ -75,9 +84,8 @@ async fn everything_that_is_refused_has_the_same_shape() {
          "`harness.workspace` must agree with `X-Harness-Workspace` `/a`, got `/b`"),
         (chat_request(&session("ws_00000001"), &json!({"model": "m::ws_00000002", "messages": [{"role": "user", "content": "say x"}]})),
          400, "contradiction", Some("model"), "`model` must agree with `X-Harness-Session` `ws_00000001`, got `ws_00000002`"),
-        (chat_request("", &saying("busy")), 429, "busy", None, "64 runs are under way, at most 64 may be"),
-        (chat_request("", &saying("panic")), 500, "internal", None, "the server met a fault of its own; its log says more"),
-        (chat_request("", &saying("fail")), 502, "upstream-failed", None, "it broke"),
+        (chat_request(&session("ws_00000001"), &saying("say x")), 404, "session_not_found", None, "there is no session `ws_00000001`"),
+        (chat_request("", &saying("fail")), 502, "upstream-refused", None, "the upstream did not accept the credentials, with status 401"),
     ];
     for (request, status, code, param, message) in cases {
         let answer = stage.send(&request).await;
@@ -85,7 +93,6 @@ async fn everything_that_is_refused_has_the_same_shape() {
         let kind = match status {
             403 => "permission_error",
             404 => "not_found_error",
-            429 => "rate_limit_error",
             500.. => "server_error",
             _ => "invalid_request_error",
         };
@@ -97,16 +104,14 @@ async fn everything_that_is_refused_has_the_same_shape() {
             answer.header("x-request-id").is_some_and(|id| id.starts_with("req_")),
             "{request}"
         );
-        let retry = if status == 429 { None } else { Some("false") };
-        assert_eq!(answer.header("x-should-retry"), retry, "{request}");
-        let retry_after = (status == 429).then_some("7");
-        assert_eq!(answer.header("retry-after"), retry_after, "{request}");
+        assert_eq!(answer.header("x-should-retry"), Some("false"), "{request}");
         // Only the run that failed existed.
-        let run = (status == 502).then_some("run_0001");
-        assert_eq!(answer.header("x-harness-run"), run, "{request}");
+        for name in ["x-harness-run", "x-harness-session"] {
+            assert_eq!(answer.header(name).is_some(), status == 502, "{request}");
+        }
         assert_eq!(answer.header("allow").is_some(), status == 405, "{request}");
     }
-    assert_eq!((stage.started(), stage.cancelled()), (1, 0));
+    assert_eq!((stage.asked(), stage.left()), (1, 0));
 }
 
 #[tokio::test]
@@ -142,12 +147,64 @@ async fn a_body_far_over_the_limit_is_answered() {
 #[tokio::test]
 async fn a_loop_that_takes_no_runs_is_not_ready() {
     let stage = Stage::open().await;
-    stage.close_the_loop();
+    stage.harness.begin_shutdown();
     let ready = stage.send(bare("GET", "/readyz")).await;
     let expected = json!({"error": {"message": "the server is stopping", "type": "server_error",
                                     "param": null, "code": "not_ready"}});
     assert_eq!((ready.status, ready.json()), (503, expected));
     assert_eq!(ready.header("x-should-retry"), None);
     assert_eq!(stage.send(bare("GET", "/healthz")).await.status, 200);
-    assert_eq!(stage.chat(&saying("say x")).await.status, 503);
+    let refused = stage.chat(&saying("say x")).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")));
+}
+
+/// One run more than may be is told to come back; streamed or not, it is an ordinary error.
+#[tokio::test]
+async fn too_many_runs() {
+    let stage = Stage::open().await;
+    let mut waiting = Vec::new();
+    for _ in 0..MAX_RUNS {
+        let mut socket = stage.connect().await;
+        let request = chat_request("", &saying("wait"));
+        socket.write_all(request.as_bytes()).await.expect("the server reads");
+        waiting.push(socket);
+    }
+    until("they run", Duration::from_secs(5), || stage.asked() == MAX_RUNS).await;
+    let message = format!("{MAX_RUNS} runs are under way, no more may be");
+    let expected = json!({"error": {"message": message, "type": "rate_limit_error", "param": null,
+                                    "code": "busy"}});
+    for is_stream in [false, true] {
+        let mut body = saying("say x");
+        body["stream"] = json!(is_stream);
+        let answer = stage.chat(&body).await;
+        assert_eq!((answer.status, answer.json()), (429, expected.clone()));
+        assert_eq!(answer.header("retry-after"), Some("5"));
+        assert_eq!(answer.header("x-should-retry"), None);
+        assert_eq!(answer.header("x-harness-run"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_like_any_other() {
+    async fn panicking() {
+        panic!("asked to");
+    }
+    let stage = Stage::open().await;
+    let door = Arc::new(Door {
+        harness: stage.harness.clone(),
+        options: options(),
+        is_loopback: true,
+        started: 0,
+    });
+    let router = layered(Router::new().route("/panic", get(panicking)), door);
+    let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    tokio::spawn(axum::serve(listener, router).into_future());
+    let socket = TcpStream::connect(address).await.expect("it listens");
+    let answer = exchange(socket, bare("GET", "/panic").as_bytes()).await;
+    let message = "the server met a fault of its own; its log says more";
+    let expected = json!({"error": {"message": message, "type": "server_error", "param": null,
+                                    "code": "internal"}});
+    assert_eq!((answer.status, answer.json()), (500, expected));
+    assert!(answer.header("x-request-id").is_some());
 }
