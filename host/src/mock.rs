@@ -3,6 +3,7 @@
 //! For tests, benchmarks and trying things out without a model or a key. It checks every request
 //! more strictly than any provider does and tells in `GET /mock/requests` what came when. It knows
 //! nothing of the harness behind the requests.
+#![expect(clippy::disallowed_types, reason = "one of the two doors that listen")]
 
 use std::io;
 use std::net::SocketAddr;
@@ -130,7 +131,8 @@ async fn complete(State(stage): State<Arc<Stage>>, request: Request) -> Response
         }
         Cue::Play { turn, ordinal, repetition, stream, stream_usage } => {
             let turn = &stage.script.turns[turn];
-            let place = Place { model: &stage.script.model, ordinal, repetition, body_bytes };
+            let place =
+                Place { model: &stage.script.model, ordinal, repetition, body_bytes, stream_usage };
             if !turn.pause.is_zero() {
                 tokio::time::sleep(turn.pause).await;
             }
@@ -139,11 +141,9 @@ async fn complete(State(stage): State<Arc<Stage>>, request: Request) -> Response
                     (*status, "application/json", vec![Bytes::from(body.clone())])
                 }
                 Play::Raw(bytes) => (StatusCode::OK, "text/event-stream", vec![bytes.clone()]),
-                Play::Reply(reply) if stream => (
-                    StatusCode::OK,
-                    "text/event-stream",
-                    answer::stream(reply, place, stream_usage),
-                ),
+                Play::Reply(reply) if stream => {
+                    (StatusCode::OK, "text/event-stream", answer::stream(reply, place))
+                }
                 Play::Reply(reply) => {
                     (StatusCode::OK, "application/json", vec![answer::whole(reply, place)])
                 }

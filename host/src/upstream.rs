@@ -8,7 +8,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Client, Url, redirect};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -23,6 +22,7 @@ mod chunk;
 mod conversation;
 mod encode;
 mod error;
+mod growing;
 mod offers;
 mod reading;
 mod retry;
@@ -105,7 +105,7 @@ pub struct Ask<'a> {
 impl Ask<'_> {
     /// Size of the request's body.
     pub fn len_bytes(&self) -> usize {
-        encode::head(self).len() + self.conversation.len_bytes() + b"]}".len()
+        encode::head(self).len() + self.conversation.len_bytes() + encode::TAIL.len()
     }
 }
 
@@ -174,9 +174,12 @@ impl Upstream {
         ask: Ask<'_>,
         retried: &mut (dyn FnMut(&str, Duration) + Send),
     ) -> Result<Reply, UpstreamError> {
-        let body: Bytes = encode::body(&ask);
+        let body = encode::body(&ask);
         let deadline = Instant::from_std(ask.deadline.instant());
         for attempt in 1.. {
+            if ask.deadline.is_over() {
+                break;
+            }
             let sent = attempt::attempt(self, body.clone(), ask.conversation);
             let failure = match timeout_at(deadline, sent).await {
                 Ok(Ok(reply)) => return Ok(reply),

@@ -7,4 +7,13 @@
     reason = "tests stand outside: they read the repository and start the real thing"
 )]
 
+mod rig;
+
+mod cancel;
+mod cli;
+mod kill;
+mod line;
+mod limits;
+mod secrets;
+mod shapes;
 mod tidy;

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
@@ -143,15 +144,7 @@ impl Shell {
     pub async fn run(&self, jail: &Jail, request: Request) -> Result<Completion, Fault> {
         let started = Instant::now();
         check(&request)?;
-        let workdir = request.workdir.clone().unwrap_or_else(JailPath::root);
-        let place = jail.place(&workdir, LastLink::Follow)?;
-        if workdir.inside_spill().is_some() {
-            return Err(Fault::new(
-                FaultKind::Unsupported,
-                format!("`{workdir}` is a view, and no command can run in it"),
-            ));
-        }
-        let dir = place.open_dir(&workdir)?;
+        let dir = open_workdir(jail, request.workdir.as_ref())?;
 
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}/{call}", self.session);
@@ -160,11 +153,21 @@ impl Shell {
         environment.push((MARK_VARIABLE.to_owned(), mark.clone()));
         let failed = |err: io::Error| spawn_fault(&request.command, &err);
         let (reader, writer) = io::pipe().map_err(failed)?;
-        let stdin = if request.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+        let stdin = if request.stdin.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        };
         let mut child =
             spawn::spawn(&request.command, &environment, dir, stdin, writer).map_err(failed)?;
-        let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-        let mut guard = CallGuard { mark: Mark::call(&mark, leader), drain: None };
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .unwrap_or(0);
+        let mut guard = CallGuard {
+            mark: Mark::call(&mark, leader),
+            drain: None,
+        };
         let drain =
             Drain::start(reader, jail.spill_dir.as_ref(), &request.command).map_err(failed)?;
         let drain = Arc::new(drain);
@@ -204,7 +207,8 @@ impl Shell {
         })
     }
 
-    /// Kills everything that the commands of this session left running.
+    /// Kills everything that the commands of this session left running, those of an earlier
+    /// process of the server among them. Dropping the shell does the same once it ran something.
     pub fn end(&self) {
         let left = std::mem::take(&mut *self.left());
         Mark::session(&self.session, left.processes).kill();
@@ -232,7 +236,10 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        self.end();
+        // Looking through all processes is not free, and there is nothing of ours without a call.
+        if self.calls.load(Ordering::Relaxed) > 0 {
+            self.end();
+        }
     }
 }
 
@@ -257,6 +264,19 @@ impl Drop for CallGuard {
         }
         // The runtime reaps the child itself.
     }
+}
+
+/// The directory a command starts in, as a handle.
+fn open_workdir(jail: &Jail, workdir: Option<&JailPath>) -> Result<Dir, Fault> {
+    let workdir = workdir.cloned().unwrap_or_else(JailPath::root);
+    if workdir.inside_spill().is_some() {
+        return Err(Fault::new(
+            FaultKind::Unsupported,
+            format!("`{workdir}` is a view, and no command can run in it"),
+        )
+        .with_hint("name a directory of the workspace"));
+    }
+    jail.place(&workdir, LastLink::Follow)?.open_dir(&workdir)
 }
 
 /// TERM, a grace in which output still comes, KILL.
@@ -305,13 +325,19 @@ fn check(request: &Request) -> Result<(), Fault> {
         Command::Shell(script) => std::slice::from_ref(script),
         Command::Argv(arguments) => arguments.as_slice(),
     };
-    if arguments.first().is_none_or(|program| program.trim().is_empty()) {
+    if arguments
+        .first()
+        .is_none_or(|program| program.trim().is_empty())
+    {
         return invalid("the command is empty");
     }
     if arguments.iter().any(|argument| argument.contains('\0')) {
         return invalid("the command holds a NUL character");
     }
-    if let Some(long) = arguments.iter().find(|argument| argument.len() > MAX_ARGUMENT_BYTES) {
+    if let Some(long) = arguments
+        .iter()
+        .find(|argument| argument.len() > MAX_ARGUMENT_BYTES)
+    {
         return Err(Fault::new(
             FaultKind::TooLarge,
             format!(
@@ -339,13 +365,19 @@ fn spawn_fault(command: &Command, err: &io::Error) -> Fault {
         }
         Command::Argv(arguments) if is_missing => Fault::new(
             FaultKind::NotFound,
-            format!("program `{}` was not found", arguments.first().map_or("", String::as_str)),
+            format!(
+                "program `{}` was not found",
+                arguments.first().map_or("", String::as_str)
+            ),
         ),
         _ if err.kind() == io::ErrorKind::ArgumentListTooLong => Fault::new(
             FaultKind::TooLarge,
             "the command and its environment are longer than the system takes",
         )
         .with_hint("write the long part to a file"),
-        _ => Fault::new(FaultKind::Unavailable, format!("the command could not be started: {err}")),
+        _ => Fault::new(
+            FaultKind::Unavailable,
+            format!("the command could not be started: {err}"),
+        ),
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Place<'a> {
     pub(super) repetition: u32,
     /// Size of the request.
     pub(super) body_bytes: usize,
+    /// Whether a stream tells its usage.
+    pub(super) stream_usage: bool,
 }
 
 /// Replaces `{n}` by the repetition's number.
@@ -33,7 +35,7 @@ pub(super) fn fill(text: &str, repetition: u32) -> String {
 }
 
 /// The events of a streamed reply, in order.
-pub(super) fn stream(reply: &Scripted, place: Place<'_>, with_usage: bool) -> Vec<Bytes> {
+pub(super) fn stream(reply: &Scripted, place: Place<'_>) -> Vec<Bytes> {
     let mut events = Events::new(place);
     let text = fill(&reply.text, place.repetition);
     let reasoning = fill(&reply.reasoning, place.repetition);
@@ -50,10 +52,9 @@ pub(super) fn stream(reply: &Scripted, place: Place<'_>, with_usage: bool) -> Ve
         call_bytes += call.tool.len() + arguments.len();
         let id = call_id(place, at);
         let (id, tool) = (json!(id), json!(call.tool));
-        let start = format!(
-            r#""tool_calls":[{{"index":{at},"id":{id},"type":"function","function":{{"name":{tool},"arguments":""#
-        );
-        events.raw_delta(&format!("{start}\"}}}}]"));
+        events.raw_delta(&format!(
+            r#""tool_calls":[{{"index":{at},"id":{id},"type":"function","function":{{"name":{tool},"arguments":""}}}}]"#
+        ));
         for piece in pieces(&arguments) {
             let piece = json!(piece);
             events.raw_delta(&format!(
@@ -63,7 +64,7 @@ pub(super) fn stream(reply: &Scripted, place: Place<'_>, with_usage: bool) -> Ve
     }
     let Some(finish) = reply.finish else { return events.events };
     events.finish(finish_word(finish));
-    if with_usage {
+    if place.stream_usage {
         let written = text.len() + reasoning.len() + call_bytes;
         events.usage(&usage_json(reply.usage, place.body_bytes, written));
     }

@@ -11,7 +11,33 @@ use serde::Deserialize;
 
 use crate::message::Finish;
 
-/// A script, checked.
+/// A script, checked. Written like this; every key of a turn but one that says what it answers is
+/// optional, and [`Script::parse`] names what is wrong:
+///
+/// ```toml
+/// model = "scripted"              # shown in `/v1/models` and in answers
+/// check = "refuse"                # or "record": let requests pass that break the wire's rules
+///
+/// [[turn]]                        # a reply
+/// text = "Let me look."           # `{n}` in texts and inputs is the number of the repetition
+/// reasoning = "hm"
+/// calls = [{ tool = "read", input = { path = "a{n}.rs" } }, { tool = "bash", arguments = "not json {" }]
+/// finish = "length"               # stop, tool_calls, length, content_filter, none
+/// usage = { prompt = 100, completion = 10, cached = 50, reasoning = 0 }
+/// pause_ms = 100                  # before the first byte
+/// piece_pause_ms = 5              # before every further piece
+/// repeat = 40
+/// expect = ["fn main"]            # must occur in the newest outcomes or user message
+///
+/// [[turn]]                        # an error
+/// status = 503
+/// headers = { retry-after = "1" }
+/// body = "busy"
+///
+/// [[turn]]                        # bytes as they are, after the headers of a stream
+/// raw = "data: oops"
+/// disconnect = true               # cut the connection afterwards; any turn may
+/// ```
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(super) model: String,
@@ -147,9 +173,8 @@ enum WrittenFinish {
 }
 
 /// Tokens a turn claims to have cost.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[derive(Default)]
 pub(super) struct WrittenUsage {
     pub(super) prompt: u64,
     pub(super) completion: u64,

@@ -59,8 +59,11 @@ impl Assembler {
 
     /// Takes one chunk, or a whole completion.
     fn chunk(&mut self, chunk: Chunk) -> Result<(), UpstreamError> {
-        if !matches!(chunk.error, Value::Null) {
-            return Err(verdict::of_error(&chunk.error));
+        match &chunk.error {
+            // Some servers send the key in every chunk.
+            Value::Null | Value::Bool(false) => {}
+            Value::String(text) if text.is_empty() => {}
+            error => return Err(verdict::of_error(error)),
         }
         self.count(chunk.usage.as_ref());
         self.count(chunk.x_groq.as_ref().and_then(|extras| extras.usage.as_ref()));

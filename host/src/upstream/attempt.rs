@@ -7,13 +7,13 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::conversation::Conversation;
 use super::error::{UpstreamError, Wait};
+use super::growing::Body;
 use super::reading::Reading;
 use super::retry::{self, Failure};
 use super::{Upstream, verdict};
@@ -32,7 +32,7 @@ const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 /// Sends `body` and reads the reply.
 pub(super) async fn attempt(
     upstream: &Upstream,
-    body: Bytes,
+    body: Body,
     conversation: &Conversation,
 ) -> Result<Reply, Failure> {
     let timers = &upstream.inner.timers;
@@ -44,7 +44,7 @@ pub(super) async fn attempt(
         .post(upstream.inner.url.clone())
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "text/event-stream, application/json")
-        .body(body);
+        .body(reqwest::Body::wrap(body));
     let mut response = match timeout_at(until, request.send()).await {
         Ok(Ok(response)) => response,
         Ok(Err(err)) => return Err(unreachable(&err).into()),

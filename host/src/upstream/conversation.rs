@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::encode;
+use super::growing::Growing;
 use crate::message::Message;
 use crate::quirks::Quirks;
 
@@ -15,8 +16,8 @@ use crate::quirks::Quirks;
 #[derive(Clone, Debug)]
 pub struct Conversation {
     messages: Vec<Message>,
-    /// The messages as JSON objects, joined by commas, without the array's brackets.
-    encoded: Vec<u8>,
+    /// The messages as JSON objects, without the array's brackets.
+    encoded: Growing,
     /// Ids of all calls so far: some providers use one again in every turn, others refuse that.
     call_ids: HashSet<String>,
     quirks: Arc<Quirks>,
@@ -25,7 +26,12 @@ pub struct Conversation {
 impl Conversation {
     /// An empty one.
     pub fn new(quirks: Arc<Quirks>) -> Conversation {
-        Conversation { messages: Vec::new(), encoded: Vec::new(), call_ids: HashSet::new(), quirks }
+        Conversation {
+            messages: Vec::new(),
+            encoded: Growing::default(),
+            call_ids: HashSet::new(),
+            quirks,
+        }
     }
 
     /// Appends a message. The caller keeps the order that providers insist on: the system message
@@ -53,7 +59,7 @@ impl Conversation {
         self.encoded.len()
     }
 
-    pub(super) fn encoded(&self) -> &[u8] {
+    pub(super) fn encoded(&self) -> &Growing {
         &self.encoded
     }
 

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
+use super::growing::{Body, Growing, json};
 use super::{Ask, ToolChoice};
 use crate::message::{Call, Message};
 use crate::quirks::Quirks;
@@ -50,28 +50,23 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-/// Appends `message` to the bytes of the messages before it.
-pub(super) fn message(message: &Message, quirks: &Quirks, out: &mut Vec<u8>) {
+/// Appends `message` to those before it.
+pub(super) fn message(message: &Message, quirks: &Quirks, out: &mut Growing) {
     match message {
-        Message::System { text } => {
-            element(&Plain { role: &quirks.system_role, content: text }, out)
-        }
-        Message::User { text } => element(&Plain { role: "user", content: text }, out),
+        Message::System { text } => out.push(&Plain { role: &quirks.system_role, content: text }),
+        Message::User { text } => out.push(&Plain { role: "user", content: text }),
         // Several providers refuse an assistant message that says and asks nothing.
         Message::Assistant { text, calls } if calls.is_empty() && text.trim().is_empty() => {}
         Message::Assistant { text, calls } if calls.is_empty() => {
-            element(&Plain { role: "assistant", content: text }, out);
+            out.push(&Plain { role: "assistant", content: text });
         }
         // With calls, empty text stays `""`: everyone accepts that, while `null` and a missing key
         // each break some server's template.
-        Message::Assistant { text, calls } => element(
-            &Spoken {
-                role: "assistant",
-                content: text,
-                tool_calls: calls.iter().map(proposed).collect(),
-            },
-            out,
-        ),
+        Message::Assistant { text, calls } => out.push(&Spoken {
+            role: "assistant",
+            content: text,
+            tool_calls: calls.iter().map(proposed).collect(),
+        }),
         Message::Outcomes { outcomes } => {
             for outcome in outcomes {
                 // Blank text in a tool message is refused by Bedrock and whoever fronts it.
@@ -79,22 +74,10 @@ pub(super) fn message(message: &Message, quirks: &Quirks, out: &mut Vec<u8>) {
                     true => "(no output)",
                     false => &outcome.text,
                 };
-                element(&Outcome { role: "tool", tool_call_id: &outcome.call_id, content }, out);
+                out.push(&Outcome { role: "tool", tool_call_id: &outcome.call_id, content });
             }
         }
     }
-}
-
-fn element(value: &impl Serialize, out: &mut Vec<u8>) {
-    if !out.is_empty() {
-        out.push(b',');
-    }
-    json(value, out);
-}
-
-fn json(value: &impl Serialize, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value)
-        .expect("text and maps with text keys always become JSON in memory");
 }
 
 fn proposed(call: &Call) -> Proposed<'_> {
@@ -129,14 +112,12 @@ fn wire_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(letters.map(|letter| if is_allowed(letter) { letter } else { '_' }).collect())
 }
 
+/// What stands after the last message.
+pub(super) const TAIL: &[u8] = b"]}";
+
 /// The whole body: head, messages, closing brackets.
-pub(super) fn body(ask: &Ask<'_>) -> Bytes {
-    let messages = ask.conversation.encoded();
-    let mut body = head(ask);
-    body.reserve_exact(messages.len() + 2);
-    body.extend_from_slice(messages);
-    body.extend_from_slice(b"]}");
-    Bytes::from(body)
+pub(super) fn body(ask: &Ask<'_>) -> Body {
+    ask.conversation.encoded().between(head(ask), TAIL)
 }
 
 /// Everything before the first message. The same for every turn of a session, unless the caller

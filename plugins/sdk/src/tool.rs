@@ -27,6 +27,12 @@ pub fn outcome(text: impl Into<String>, summary: impl Into<String>) -> Outcome {
     }
 }
 
+/// A text as a JSON string, to build an outcome's `data` from: much smaller in a component than
+/// a tree of values.
+pub fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
 /// Exports a type that implements [`Tool`]. Once in a crate; nothing happens on native targets.
 #[macro_export]
 macro_rules! export_tool {

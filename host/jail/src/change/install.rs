@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use cap_std::fs::{Dir, File};
 use nix::errno::Errno;
 
-use crate::change::{Current, TEMPORARY_PREFIX, basis, is_temporary, load};
+use crate::change::{Current, TEMPORARY_PREFIX, attributes, basis, is_temporary, load};
 use crate::fault::{Fault, FaultKind};
 use crate::handles;
 use crate::jail::Jail;
@@ -52,7 +52,9 @@ pub(super) fn install(
             notes.push("the file was a hard link: its other names keep the old content".to_owned());
         }
     }
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(failed)?;
     match current {
         None => put_new(&temporary, name).map_err(failed)?,
         Some(current) => put_over(&temporary, name, place, path, current, &mut notes)?,
@@ -60,7 +62,10 @@ pub(super) fn install(
     drop(temporary);
     let stat = handles::stat_of(&file).map_err(failed)?;
     let note = (!notes.is_empty()).then(|| notes.join("; "));
-    Ok(Installed { version: version::of_bytes(bytes, &stat), note })
+    Ok(Installed {
+        version: version::of_bytes(bytes, &stat),
+        note,
+    })
 }
 
 /// The owner first: changing it clears the set-id bits.
@@ -73,6 +78,11 @@ fn keep_owner_and_mode(file: &File, current: &Current, notes: &mut Vec<String>) 
         // Set-id bits would now speak for someone else.
         mode &= 0o1777;
     }
+    let lost = attributes::copy(&current.file, file);
+    if !lost.is_empty() {
+        notes.push(format!("could not keep the attributes {}", lost.join(", ")));
+    }
+    // The mode last: an access list changes it, and the old mode is in step with the old list.
     handles::set_mode(file, mode)
 }
 
@@ -81,7 +91,9 @@ fn put_new(temporary: &Temporary<'_>, name: &str) -> io::Result<()> {
     match handles::rename_new_at(temporary.dir, temporary.name(), temporary.dir, name) {
         // A second name for the file is as exclusive, where the flag is not known.
         Err(err) if is_unknown_flag(&err) => {
-            temporary.dir.hard_link(temporary.name(), temporary.dir, name)
+            temporary
+                .dir
+                .hard_link(temporary.name(), temporary.dir, name)
         }
         done => done,
     }
@@ -152,7 +164,10 @@ fn has_same_bytes(
 
 pub(super) fn is_unknown_flag(err: &io::Error) -> bool {
     let errno = err.raw_os_error().map(Errno::from_raw);
-    matches!(errno, Some(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP))
+    matches!(
+        errno,
+        Some(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP)
+    )
 }
 
 /// A temporary file, gone when this is dropped, whatever then bears its name.
@@ -201,8 +216,14 @@ fn sweep(jail: &Jail, dir: &Dir) {
     }
     let Ok(entries) = dir.entries() else { return };
     let oldest = SystemTime::now() - LEFTOVER_AGE;
-    let oldest = oldest.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis());
-    for name in entries.flatten().map(|entry| entry.file_name()).filter(|name| is_temporary(name)) {
+    let oldest = oldest
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |age| age.as_millis());
+    for name in entries
+        .flatten()
+        .map(|entry| entry.file_name())
+        .filter(|name| is_temporary(name))
+    {
         let is_old =
             handles::stat_at(dir, &name).is_ok_and(|stat| u128::from(stat.modified_ms()) < oldest);
         if is_old {

@@ -7,6 +7,7 @@ use std::io::{self, PipeReader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::io::ioctl_fionread;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
@@ -35,6 +36,8 @@ pub(super) struct Drain {
     /// `None` once the output was taken.
     output: Arc<Mutex<Option<Output>>>,
     progress: watch::Receiver<Progress>,
+    /// A second handle on the pipe, to see whether it is empty; gone once the call is over.
+    probe: Mutex<Option<PipeReader>>,
     task: AbortHandle,
 }
 
@@ -44,6 +47,7 @@ impl Drain {
         spill_dir: Option<&SpillDir>,
         command: &Command,
     ) -> io::Result<Drain> {
+        let probe = Mutex::new(Some(reader.try_clone()?));
         let mut pipe = Receiver::from_owned_fd(reader.into())?;
         let spill = spill_dir.map(SpillDir::share).transpose()?;
         let output = Arc::new(Mutex::new(Some(Output::new(spill, first_word(command)))));
@@ -62,29 +66,50 @@ impl Drain {
             }
             let _ = report.send(Progress::Over);
         });
-        Ok(Drain { output, progress, task: task.abort_handle() })
+        Ok(Drain {
+            output,
+            progress,
+            probe,
+            task: task.abort_handle(),
+        })
     }
 
-    /// Waits for the end of the output, but no longer than until nothing came for `quiet` or
+    /// Waits for the end of the output, but no longer than until the pipe was empty for `quiet` or
     /// `longest` has passed.
     pub(super) async fn settle(&self, quiet: Duration, longest: Duration) {
         let deadline = Instant::now() + longest;
         let mut progress = self.progress.clone();
-        loop {
-            if *progress.borrow_and_update() == Progress::Over {
-                return;
-            }
+        while *progress.borrow_and_update() != Progress::Over && Instant::now() < deadline {
             let left = deadline.saturating_duration_since(Instant::now());
-            match timeout(quiet.min(left), progress.changed()).await {
-                Ok(Ok(())) if !left.is_zero() => {}
-                _ => return,
+            let came = timeout(quiet.min(left), progress.changed()).await;
+            // On a busy machine the reading may lag behind, so silence alone proves nothing.
+            match came {
+                Ok(Ok(())) => {}
+                // The reading was stopped.
+                Ok(Err(_)) => return,
+                Err(_) if self.is_pipe_empty() => return,
+                Err(_) => {}
             }
         }
     }
 
+    fn is_pipe_empty(&self) -> bool {
+        let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+        probe
+            .as_ref()
+            .is_none_or(|probe| !matches!(ioctl_fionread(probe), Ok(1..)))
+    }
+
     /// Takes what was kept; what comes later is dropped.
     pub(super) fn take(&self) -> Kept {
-        lock(&self.output).take().map(Output::finish).unwrap_or_default()
+        self.probe
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        lock(&self.output)
+            .take()
+            .map(Output::finish)
+            .unwrap_or_default()
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -6,7 +6,6 @@
 //! together is not: that takes a namespace. The server itself is never among them.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::io::Read;
 
 use cap_std::ambient_authority;
@@ -15,10 +14,12 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use super::MARK_VARIABLE;
-use crate::handles;
 
 /// How often it is looked again after a kill: a process may have been born in between.
 const KILL_ROUNDS: usize = 5;
+
+/// More than the line of fields about a process ever has.
+const MAX_STAT_BYTES: usize = 1024;
 
 /// The most bytes of an environment that are searched for the mark.
 const MAX_ENVIRONMENT_BYTES: u64 = 1024 * 1024;
@@ -45,6 +46,8 @@ pub(super) struct Mark {
     value: Option<MarkValue>,
     /// The leader whose session and group count; 0 for none.
     leader: i32,
+    /// Nothing that started before this can belong, in ticks since the machine started.
+    since: u64,
     /// Processes known to belong.
     known: HashSet<Process>,
 }
@@ -58,18 +61,35 @@ impl Mark {
     /// The processes of one call.
     pub(super) fn call(value: &str, leader: i32) -> Mark {
         let value = Some(MarkValue::Exactly(value.to_owned()));
-        Mark { value, leader, known: HashSet::new() }
+        // The leader is not reaped yet, so it has a row even when it has ended already.
+        let row = proc_dir().and_then(|proc_dir| Row::read(&proc_dir, leader));
+        Mark {
+            value,
+            leader,
+            since: row.map_or(0, |row| row.start),
+            known: HashSet::new(),
+        }
     }
 
     /// The processes of all calls of a session. Leaders do not count here: the number of one that
     /// ended long ago may be another's by now.
     pub(super) fn session(session: &str, known: HashSet<Process>) -> Mark {
-        Mark { value: Some(MarkValue::StartsWith(format!("{session}/"))), leader: 0, known }
+        Mark {
+            value: Some(MarkValue::StartsWith(format!("{session}/"))),
+            leader: 0,
+            since: 0,
+            known,
+        }
     }
 
     /// No process at all.
     pub(super) fn nothing() -> Mark {
-        Mark { value: None, leader: 0, known: HashSet::new() }
+        Mark {
+            value: None,
+            leader: 0,
+            since: 0,
+            known: HashSet::new(),
+        }
     }
 
     /// The processes that are there now, without those that are dead and only not reaped.
@@ -80,7 +100,7 @@ impl Mark {
         let Some(proc_dir) = proc_dir() else {
             return Vec::new();
         };
-        let rows = rows(&proc_dir);
+        let rows = rows(&proc_dir, self.since);
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut belongs: HashSet<i32> = HashSet::new();
         for row in &rows {
@@ -137,7 +157,7 @@ impl Mark {
     }
 
     fn marks(&self, proc_dir: &Dir, pid: i32) -> bool {
-        let Some(environment) = read(proc_dir, pid, "environ") else {
+        let Some(environment) = environment(proc_dir, pid) else {
             return false;
         };
         let name = format!("{MARK_VARIABLE}=");
@@ -164,7 +184,14 @@ struct Row {
 
 impl Row {
     fn read(proc_dir: &Dir, pid: i32) -> Option<Row> {
-        Row::parse(pid, &String::from_utf8_lossy(&read(proc_dir, pid, "stat")?))
+        // One read: this runs for every process of the machine after each command.
+        let mut buffer = [0; MAX_STAT_BYTES];
+        let len = proc_dir
+            .open(format!("{pid}/stat"))
+            .ok()?
+            .read(&mut buffer)
+            .ok()?;
+        Row::parse(pid, &String::from_utf8_lossy(&buffer[..len]))
     }
 
     /// The name in brackets may hold anything, so the fields are counted from its end.
@@ -175,11 +202,21 @@ impl Row {
         let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
         let start = fields.nth(15)?.parse().ok()?;
-        Some(Row { pid, state, parent, group, session, start })
+        Some(Row {
+            pid,
+            state,
+            parent,
+            group,
+            session,
+            start,
+        })
     }
 
     fn process(&self) -> Process {
-        Process { pid: self.pid, start: self.start }
+        Process {
+            pid: self.pid,
+            start: self.start,
+        }
     }
 
     fn is_dead(&self) -> bool {
@@ -191,7 +228,8 @@ fn proc_dir() -> Option<Dir> {
     Dir::open_ambient_dir("/proc", ambient_authority()).ok()
 }
 
-fn rows(proc_dir: &Dir) -> Vec<Row> {
+/// The processes that started at `since` or later.
+fn rows(proc_dir: &Dir, since: u64) -> Vec<Row> {
     let Ok(entries) = proc_dir.entries() else {
         return Vec::new();
     };
@@ -199,14 +237,16 @@ fn rows(proc_dir: &Dir) -> Vec<Row> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter_map(|pid| Row::read(proc_dir, pid))
+        .filter(|row| row.start >= since)
         .collect()
 }
 
-fn read(proc_dir: &Dir, pid: i32, name: &str) -> Option<Vec<u8>> {
-    let process = handles::open_dir_at(proc_dir, OsStr::new(&pid.to_string())).ok()?;
-    let file = handles::open_file_at(&process, OsStr::new(name)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut bytes).ok()?;
+fn environment(proc_dir: &Dir, pid: i32) -> Option<Vec<u8>> {
+    let file = proc_dir.open(format!("{pid}/environ")).ok()?.into_std();
+    let mut bytes = Vec::with_capacity(8 * 1024);
+    file.take(MAX_ENVIRONMENT_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }
 
@@ -231,6 +271,12 @@ mod tests {
         let proc_dir = proc_dir().expect("/proc is there");
         let process = Row::read(&proc_dir, own).expect("we run").process();
         assert!(process.is_alive());
-        assert!(!Process { start: process.start + 1, ..process }.is_alive());
+        assert!(
+            !Process {
+                start: process.start + 1,
+                ..process
+            }
+            .is_alive()
+        );
     }
 }

@@ -43,7 +43,10 @@ pub(super) fn spawn(
     process.spawn()
 }
 
-#[allow(unsafe_code, reason = "a session and a start directory by handle have no safe call")]
+#[expect(
+    unsafe_code,
+    reason = "a session and a start directory by handle have no safe call"
+)]
 fn lead_session(process: &mut Process, dir: Dir) {
     let start = move || {
         nix::unistd::setsid()?;

@@ -11,8 +11,8 @@ mod command;
 mod rules;
 mod script;
 
-use harness_sdk::serde_json::{self, Value};
 use harness_sdk::{Denial, Effects, Guard, Input, Proposal, export_guard};
+use serde_json::Value;
 
 use script::Simple;
 

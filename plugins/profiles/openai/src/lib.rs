@@ -4,7 +4,6 @@
 //! wants otherwise, so nothing here is called after `describe`. `docs/profiles.md` says what
 //! each field means; null means that the provider is not told, or that it is not known.
 
-use harness_sdk::serde_json::{Value, json};
 use harness_sdk::{Description, Profile, export_profile};
 
 /// The component.
@@ -15,45 +14,40 @@ export_profile!(Profiles);
 impl Profile for Profiles {
     fn describe() -> Vec<Description> {
         vec![
-            description("generic", "*", &quirks("max_tokens")),
-            description("openai", "https://api.openai.com/*", &quirks("max_completion_tokens")),
+            description("generic", "*", quirks("max_tokens")),
+            description("openai", "https://api.openai.com/*", quirks("max_completion_tokens")),
         ]
     }
 }
 
-fn description(name: &str, matches: &str, quirks: &Value) -> Description {
+fn description(name: &str, matches: &str, quirks: String) -> Description {
     Description {
         name: name.to_owned(),
         matches: vec![matches.to_owned()],
-        quirks: quirks.to_string(),
+        quirks,
         own_wire: false,
     }
 }
 
-/// The table, with every field the host reads.
-fn quirks(output_limit_field: &str) -> Value {
-    json!({
-        // The request field that bounds the length of a reply.
-        "output_limit_field": output_limit_field,
-        // The role under which the system prompt is sent.
-        "system_role": "system",
-        // The value of `parallel_tool_calls`; null: do not send it.
-        "parallel_tool_calls": null,
-        // Send `stream_options.include_usage`.
-        "stream_usage": true,
-        // The value of `strict` in a tool's definition; null: do not send it.
-        "strict": null,
-        // Images may be sent.
-        "images": false,
-        // Tokens; null: not known.
-        "context_window": null,
-    })
+/// The table, with every field the host reads:
+///
+/// - `output_limit_field`: the request field that bounds the length of a reply;
+/// - `system_role`: the role under which the system prompt is sent;
+/// - `parallel_tool_calls`: its value in the request, null to leave it out;
+/// - `stream_usage`: send `stream_options.include_usage`;
+/// - `strict`: its value in a tool's definition, null to leave it out;
+/// - `images`: images may be sent;
+/// - `context_window`: in tokens, null when not known.
+fn quirks(output_limit_field: &str) -> String {
+    format!(
+        r#"{{"output_limit_field":"{output_limit_field}","system_role":"system","parallel_tool_calls":null,"stream_usage":true,"strict":null,"images":false,"context_window":null}}"#
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness_sdk::serde_json;
+    use serde_json::Value;
 
     #[test]
     fn every_description_is_a_whole_table() {

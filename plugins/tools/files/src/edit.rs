@@ -9,12 +9,12 @@ mod near;
 mod plan;
 mod region;
 
-use harness_sdk::serde_json::json;
 use harness_sdk::workspace_write::{self, Basis};
-use harness_sdk::{Fault, FaultKind, Input, Outcome, fault, outcome, workspace_read};
+use harness_sdk::{Fault, Input, Outcome, fault, outcome, workspace_read};
 
 use crate::source;
 use crate::text::{self, Kind, counted};
+use crate::write;
 use flat::Flat;
 
 /// How many line numbers of an ambiguous match are named.
@@ -26,7 +26,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
     let (old, new) = (input.text("old")?, input.text("new")?);
     refuse_no_change(old, new)?;
 
-    let file = source::whole(path).map_err(not_found_means_write)?;
+    let file = source::whole(path)?;
     if let Kind::Utf16 { .. } = text::kind(&file.bytes) {
         return Err(fault::unsupported(format!("file `{path}` is UTF-16; `edit` works on UTF-8"))
             .hint("replace the whole file with `write`, which keeps its encoding"));
@@ -47,7 +47,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         text.push_str(&format!("[{note}]\n"));
     }
     let mut outcome = outcome(text, format!("edited `{path}`, {count}"));
-    outcome.data = Some(json!({ "path": path, "diff": receipt.diff }).to_string());
+    outcome.data = Some(write::data(path, &receipt));
     Ok(outcome)
 }
 
@@ -67,13 +67,6 @@ fn refuse_no_change(old: &str, new: &str) -> Result<(), Fault> {
         .hint("to change line endings call `bash`, with sed for example"));
     }
     Ok(())
-}
-
-fn not_found_means_write(fault: Fault) -> Fault {
-    if fault.kind == FaultKind::NotFound && fault.hint.is_none() {
-        return fault.hint("find the file with `glob`, or create it with `write`");
-    }
-    fault
 }
 
 /// Why there is no change to make, with what the model needs for its next try.

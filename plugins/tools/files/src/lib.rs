@@ -6,7 +6,6 @@
 //! a file stay as they are.
 
 mod edit;
-mod name;
 mod page;
 mod read;
 mod source;

@@ -6,9 +6,8 @@
 mod listing;
 
 use harness_sdk::workspace_read::{self, EntryKind};
-use harness_sdk::{Fault, FaultKind, Input, Outcome, fault, outcome};
+use harness_sdk::{Fault, Input, Outcome, fault, outcome};
 
-use crate::name;
 use crate::page::{self, DEFAULT_LINES, Page, Pager, Past, Window};
 use crate::source::{self, Pieces};
 use crate::text::{self, BOM, Kind};
@@ -24,7 +23,8 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         Some(byte) => Window::Piece { line: first, byte },
         None => Window::Lines { first, limit },
     };
-    let entry = workspace_read::stat(path).map_err(|fault| with_near_names(path, fault))?;
+    // What is missing is answered by the host, with the nearest names.
+    let entry = workspace_read::stat(path)?;
     match entry.kind {
         EntryKind::Directory => {
             let entries = workspace_read::entries(path)?;
@@ -107,29 +107,6 @@ fn past_the_end(path: &str, window: Window, past: &Past) -> Fault {
                 .hint(format!("go on with offset {}", line + 1))
         }
     }
-}
-
-/// Adds the names that are nearly the one asked for, unless the host has a hint already.
-fn with_near_names(path: &str, fault: Fault) -> Fault {
-    if fault.kind != FaultKind::NotFound || fault.hint.is_some() {
-        return fault;
-    }
-    let path = path.trim_end_matches('/');
-    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let Ok(entries) = workspace_read::entries(folder) else {
-        return fault
-            .hint(format!("there is no directory `{folder}` either; find the file with `glob`"));
-    };
-    let names = entries.iter().map(|entry| entry.path.rsplit('/').next().unwrap_or_default());
-    let near = name::nearest(name, names);
-    if near.is_empty() {
-        return fault.hint(format!("find it with `glob`, pattern `**/{name}`"));
-    }
-    let near: Vec<String> = near
-        .into_iter()
-        .map(|name| if folder == "." { format!("`{name}`") } else { format!("`{folder}/{name}`") })
-        .collect();
-    fault.hint(format!("did you mean {}?", near.join(" or ")))
 }
 
 #[cfg(test)]

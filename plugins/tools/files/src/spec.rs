@@ -64,13 +64,13 @@ fn spec(name: &str, description: &str, schema: &str, effects: Effects) -> Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness_sdk::serde_json::Value;
+    use serde_json::Value;
 
     #[test]
     fn schemas_are_closed_and_every_parameter_is_described() {
         let mut bytes = 0;
         for spec in all() {
-            let schema: Value = harness_sdk::serde_json::from_str(&spec.input_schema).unwrap();
+            let schema: Value = serde_json::from_str(&spec.input_schema).unwrap();
             assert_eq!(schema["additionalProperties"], false);
             for (name, field) in schema["properties"].as_object().unwrap() {
                 assert!(field["description"].is_string(), "`{name}` is not described");

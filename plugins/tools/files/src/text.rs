@@ -120,8 +120,12 @@ pub(crate) fn prefix(bytes: &[u8], max_chars: usize, max_bytes: usize) -> (Strin
 
 /// How many lines `bytes` hold; a last line without an ending counts.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
-    let endings = bytes.iter().filter(|byte| **byte == b'\n').count();
-    endings + usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
+    endings(bytes) + usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'))
+}
+
+/// How many lines end in `bytes`.
+pub(crate) fn endings(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// `1 line`, `2 lines`.

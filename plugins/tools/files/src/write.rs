@@ -3,10 +3,9 @@
 //! The host refuses to replace what was not shown. What the model can't see in a file it read
 //! stays: the byte order mark, UTF-16, and CRLF where every line has it.
 
-use harness_sdk::serde_json::json;
 use harness_sdk::workspace_read::{self, EntryKind};
 use harness_sdk::workspace_write::{self, Basis, Receipt};
-use harness_sdk::{Fault, FaultKind, Input, Outcome, fault, outcome};
+use harness_sdk::{Fault, FaultKind, Input, Outcome, fault, outcome, quoted};
 
 use crate::source;
 use crate::text::{self, BOM, Kind, counted};
@@ -77,8 +76,13 @@ fn answer(path: &str, lines: usize, note: Option<&str>, receipt: Receipt) -> Out
         text.push_str(if receipt.diff.is_empty() { "nothing changed\n" } else { &receipt.diff });
     }
     let mut outcome = outcome(text, format!("{verb} `{path}`, {size}"));
-    outcome.data = Some(json!({ "path": path, "diff": receipt.diff }).to_string());
+    outcome.data = Some(data(path, &receipt));
     outcome
+}
+
+/// For clients: the path and what changed.
+pub(crate) fn data(path: &str, receipt: &Receipt) -> String {
+    format!(r#"{{"path":{},"diff":{}}}"#, quoted(path), quoted(&receipt.diff))
 }
 
 #[cfg(test)]
@@ -115,7 +119,7 @@ mod tests {
             _ => String::new(),
         };
         let created = answer("a", 2, None, receipt(true, "+x\n+y\n"));
-        assert_eq!(created.data.as_deref(), Some(r#"{"diff":"+x\n+y\n","path":"a"}"#));
+        assert_eq!(created.data.as_deref(), Some(r#"{"path":"a","diff":"+x\n+y\n"}"#));
         assert_eq!(text(created), "created `a` (4 bytes, 2 lines)\n");
         let replaced = answer("a", 2, Some("kept it"), receipt(false, "-z\n+x\n"));
         assert_eq!(text(replaced), "replaced `a` (4 bytes, 2 lines)\n[kept it]\n-z\n+x\n");

@@ -25,10 +25,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         let file = &found.files[lines.file];
         workspace_read::mark_shown(&file.path, &file.version, lines.first, lines.last)?;
     }
-    let summary = format!(
-        "grep `{}`, {} matches in {} files",
-        query.pattern, found.total_matches, found.total_files
-    );
+    let summary = format!("grep `{}`, {}", query.pattern, page::tally(&found));
     Ok(outcome(page.text, summary))
 }
 

@@ -56,7 +56,7 @@ fn spec(name: &str, description: &str, schema: &str) -> Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness_sdk::serde_json::{self, Value};
+    use serde_json::Value;
 
     #[test]
     fn schemas_are_closed_and_every_parameter_is_described() {

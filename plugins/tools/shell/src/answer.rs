@@ -4,7 +4,6 @@
 //! code of a failure is the last line, where it is looked for.
 
 use harness_sdk::process::{Completion, Ending, Request};
-use harness_sdk::serde_json::json;
 use harness_sdk::{Outcome, outcome};
 
 /// What shells report for a command that a signal ended.
@@ -51,7 +50,7 @@ pub(crate) fn outcome_of(request: &Request, completion: &Completion) -> Outcome 
     };
     let mut outcome = outcome(text, summary);
     outcome.exit_code = exit_code;
-    outcome.data = Some(json!({ "duration_ms": completion.duration_ms }).to_string());
+    outcome.data = Some(format!(r#"{{"duration_ms":{}}}"#, completion.duration_ms));
     outcome
 }
 
@@ -63,12 +62,11 @@ fn timed_out(request: &Request) -> String {
     )
 }
 
-/// Whole seconds where they are whole.
+/// Seconds, with a digit after the point where they are not whole.
 fn seconds(milliseconds: u32) -> String {
-    if milliseconds.is_multiple_of(1_000) {
-        (milliseconds / 1_000).to_string()
-    } else {
-        format!("{:.1}", f64::from(milliseconds) / 1_000.0)
+    match (milliseconds / 1_000, milliseconds % 1_000 / 100) {
+        (whole, 0) => whole.to_string(),
+        (whole, tenths) => format!("{whole}.{tenths}"),
     }
 }
 

@@ -79,7 +79,7 @@ fn milliseconds(seconds: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness_sdk::serde_json::{self, Value};
+    use serde_json::Value;
 
     fn timeout(input: &str, remaining_ms: u32) -> u32 {
         let call = Call {

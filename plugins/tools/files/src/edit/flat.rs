@@ -3,7 +3,7 @@
 //! Only used to find places: what is written is cut from the file itself. Works on bytes, so a
 //! file in any encoding that keeps ASCII can be searched.
 
-use crate::text::BOM;
+use crate::text::{BOM, endings};
 
 /// The flattened bytes, without a byte order mark.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Flat {
 
     /// The line that holds this flat place, counted from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
-        1 + self.bytes[..at].iter().filter(|byte| **byte == b'\n').count()
+        1 + endings(&self.bytes[..at])
     }
 
     /// Every place of `needle`, from left to right, none within another.

@@ -29,19 +29,17 @@ pub(crate) fn regions(flat: &Flat, old: &str) -> Vec<String> {
     let wanted: Vec<Pairs> = old.iter().map(|line| Pairs::of(line)).collect();
     let file: Vec<Pairs> = lines(&flat.bytes).take(MAX_FILE_LINES).map(Pairs::of).collect();
 
-    let mut scored: Vec<(u32, usize)> = (0..file.len())
-        .map(|at| (score(&wanted, &file[at..]), at))
-        .filter(|(score, _)| *score >= THRESHOLD)
-        .collect();
-    scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
+    let scores: Vec<u32> = (0..file.len()).map(|at| score(&wanted, &file[at..])).collect();
+    // A few picks instead of a sort, which costs thousands of bytes in a component.
     let mut chosen: Vec<usize> = Vec::new();
-    for (_, at) in scored {
-        if chosen.iter().all(|other| at.abs_diff(*other) >= old.len()) {
-            chosen.push(at);
-        }
-        if chosen.len() == MOST {
-            break;
-        }
+    while chosen.len() < MOST {
+        let is_apart = |at: &usize| chosen.iter().all(|other| at.abs_diff(*other) >= old.len());
+        let best = (0..scores.len())
+            .rev()
+            .filter(|at| scores[*at] >= THRESHOLD && is_apart(at))
+            .max_by_key(|at| scores[*at]);
+        let Some(best) = best else { break };
+        chosen.push(best);
     }
     chosen.into_iter().map(|at| describe(flat, &old, is_ended, at)).collect()
 }
@@ -69,7 +67,7 @@ fn score(wanted: &[Pairs], file: &[Pairs]) -> u32 {
         all += pairs.count();
         held += file.get(nth).map_or(0, |line| pairs.shared(line));
     }
-    if all == 0 { 0 } else { held * 1_000 / all }
+    (held * 1_000).checked_div(all).unwrap_or(0)
 }
 
 /// The pairs of characters of a line, hashed into 512 bits.
@@ -120,7 +118,7 @@ fn describe(flat: &Flat, old: &[&[u8]], is_ended: bool, at: usize) -> String {
             nth + 1 == old.len() && !is_ended,
         );
         if let Some(found) = found {
-            return format!("{place}: {}", found.shown(at + nth + 1));
+            return found.shown(at + nth + 1, &place);
         }
     }
     // Every line is as wanted, so the text goes on where the file does not.

@@ -88,20 +88,20 @@ fn a_miss_shows_what_differs() {
         "fn a() {\n\tlet x = 1;\n}\n",
         "    let x = 1;",
         "`old` does not occur in `f`; nearest:\n\
-         line 2: in line 2 the file has a tab, `old` has a space\n2\t\tlet x = 1;\n \t^",
+         line 2: the file has a tab, `old` has a space\n2\t\tlet x = 1;\n \t^",
     );
     miss(
         "say(\u{2018}hi\u{2019})\n",
         "say('hi')",
         "`old` does not occur in `f`; nearest:\n\
-         line 1: in line 1 the file has \u{2018} (U+2018), `old` has ' (U+0027)\n\
+         line 1: the file has \u{2018} (U+2018), `old` has ' (U+0027)\n\
          1\tsay(\u{2018}hi\u{2019})\n \t    ^",
     );
     miss(
         "let cafe\u{301} = 1;\n",
         "caf\u{e9} = 1;",
         "`old` does not occur in `f`; nearest:\n\
-         line 1: in line 1 the file has `e`, `old` has \u{e9} (U+00E9)\n\
+         line 1: the file has `e`, `old` has \u{e9} (U+00E9)\n\
          1\tlet cafe\u{301} = 1;\n \t       ^",
     );
     miss(

@@ -2,8 +2,11 @@
 
 use harness_sdk::workspace_read::{GrepFile, GrepMode, GrepPage, GrepQuery};
 
-/// Characters of a line; a match in a minified file must not fill the page.
-const MAX_LINE_CHARS: usize = 500;
+/// Characters of a line; the host already shows only the part around a match, with [`CUT`] where
+/// it left something out.
+const MAX_LINE_CHARS: usize = 600;
+/// Stands where the host left something out of a line.
+const CUT: char = '\u{2026}';
 /// Bytes in a page, as for `read`.
 const MAX_PAGE_BYTES: usize = 50 * 1024;
 
@@ -54,6 +57,13 @@ pub(crate) fn show(query: &GrepQuery, found: &GrepPage) -> Page {
     page
 }
 
+/// `3 matches in 1 file`.
+pub(crate) fn tally(found: &GrepPage) -> String {
+    let (matches, files) = (found.total_matches, found.total_files);
+    let matched = if matches == 1 { "match" } else { "matches" };
+    format!("{matches} {matched} in {files} file{}", if files == 1 { "" } else { "s" })
+}
+
 /// What of a file went into the page.
 struct Taken {
     taken: u64,
@@ -90,7 +100,8 @@ impl Page {
             self.text.push_str(&row);
             previous = Some(line.number);
             taken += u64::from(line.is_match);
-            if cut.is_none() {
+            // A line that really starts or ends so does not count either: that is the safe side.
+            if cut.is_none() && !text.starts_with(CUT) && !text.ends_with(CUT) {
                 self.mark(place, line.number);
             }
         }
@@ -122,10 +133,11 @@ impl Page {
         } else if end < total {
             format!("{unit} {}-{end} of {total}; go on with offset {end}", offset + 1)
         } else {
-            format!("{} matches in {} files", found.total_matches, found.total_files)
+            tally(found)
         };
         self.text.push_str(&format!("[{footer}]\n"));
-        if let Some(why) = &found.stopped {
+        // `limit` only says that there are more pages, as the line above does.
+        if let Some(why) = found.stopped.as_ref().filter(|why| *why != "limit") {
             self.text.push_str(&format!(
                 "[the search stopped early, at its {why}; narrow it with `path` or `files`]\n"
             ));

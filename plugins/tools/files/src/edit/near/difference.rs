@@ -88,8 +88,14 @@ pub(crate) fn folded(c: char) -> char {
 }
 
 impl Difference {
-    /// The line with its number, a caret under the difference, and the words.
-    pub(crate) fn shown(&self, number: usize) -> String {
+    /// The words, the line with its number, and a caret under the difference. `place` names the
+    /// region, as `line 7` or `lines 7-9`.
+    pub(crate) fn shown(&self, number: usize, place: &str) -> String {
+        let place = if place.starts_with("lines") {
+            format!("{place}: in line {number} ")
+        } else {
+            format!("{place}: ")
+        };
         let start = self.at.saturating_sub(AROUND);
         let end = (self.at + AROUND).min(self.line.len());
         let before = if start > 0 { "..." } else { "" };
@@ -100,9 +106,6 @@ impl Difference {
             self.line[start..self.at].iter().map(|c| if *c == '\t' { '\t' } else { ' ' }).collect();
         let margin = " ".repeat(number.to_string().len());
         let dots = " ".repeat(before.len());
-        format!(
-            "in line {number} {}\n{number}\t{before}{text}{after}\n{margin}\t{dots}{pad}^",
-            self.what
-        )
+        format!("{place}{}\n{number}\t{before}{text}{after}\n{margin}\t{dots}{pad}^", self.what)
     }
 }

@@ -49,7 +49,9 @@ fn lines_with_context() {
 #[test]
 fn names_and_counts() {
     let files = || vec![file("a", &[(1, "x", true)])];
-    let page = show(&query(GrepMode::Files, 0, 0), &found(files(), 9, 2));
+    let mut first = found(files(), 9, 2);
+    first.stopped = Some("limit".into());
+    let page = show(&query(GrepMode::Files, 0, 0), &first);
     assert_eq!(page.text, "a\n[files 1-1 of 2; go on with offset 1]\n");
     let page = show(&query(GrepMode::Count, 0, 1), &found(files(), 9, 2));
     assert_eq!(page.text, "a:1\n[9 matches in 2 files]\n");
@@ -70,10 +72,10 @@ fn nothing_found_and_stopped_early() {
 
 #[test]
 fn long_lines_are_cut_and_do_not_count_as_shown() {
-    let long = "x".repeat(600);
-    let files = vec![file("a", &[(1, &long, true), (2, "x", true)])];
-    let page = show(&query(GrepMode::Lines, 0, 0), &found(files, 2, 1));
-    assert!(page.text.contains("x [cut: the line has 600 bytes]\n2:x\n"));
+    let long = "x".repeat(700);
+    let files = vec![file("a", &[(1, &long, true), (2, "x", true), (3, "…x", true)])];
+    let page = show(&query(GrepMode::Lines, 0, 0), &found(files, 3, 1));
+    assert!(page.text.contains("x [cut: the line has 700 bytes]\n2:x\n"));
     assert_eq!(page.shown, [Lines { file: 0, first: 2, last: 2 }]);
 }
 

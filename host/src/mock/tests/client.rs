@@ -1,0 +1,345 @@
+//! The upstream client against the scripted upstream: replies, retries, refusals, timers.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+use crate::event::Reason;
+use crate::message::{Finish, Usage};
+use crate::upstream::Wait;
+
+#[tokio::test]
+async fn a_script_is_played_in_order() {
+    let mut bench = Bench::new(
+        r#"
+        [[turn]]
+        text = "Let me look, at all of it, for as long as it takes: 世界."
+        reasoning = "hm"
+        calls = [
+            { tool = "read", input = { path = "src/main.rs", lines = [1, 2], deep = { a = true } } },
+            { tool = "bash", arguments = "not json {" },
+            { tool = "status" },
+        ]
+        usage = { prompt = 100, completion = 10, cached = 50, reasoning = 3 }
+        [[turn]]
+        text = "again {n}"
+        calls = [{ tool = "read", input = { path = "f{n}" } }]
+        repeat = 2
+        expect = ["fn main"]
+        [[turn]]
+        text = "Done."
+        finish = "length"
+        "#,
+    )
+    .await;
+    let reply = bench.ask().await.expect("the first");
+    assert_eq!(reply.text, "Let me look, at all of it, for as long as it takes: 世界.");
+    assert_eq!(reply.reasoning, "hm");
+    assert_eq!(reply.finish, Finish::ToolCalls);
+    let calls: Vec<_> =
+        reply.calls.iter().map(|call| (&*call.id, &*call.tool, &*call.arguments)).collect();
+    assert_eq!(
+        calls,
+        [
+            ("call_1_1", "read", r#"{"deep":{"a":true},"lines":[1,2],"path":"src/main.rs"}"#),
+            ("call_1_2", "bash", "not json {"),
+            ("call_1_3", "status", "{}"),
+        ]
+    );
+    let usage =
+        Usage { prompt_tokens: 100, completion_tokens: 10, cached_tokens: 50, reasoning_tokens: 3 };
+    assert_eq!(reply.usage, Some(usage));
+    for n in 1..=2 {
+        let reply = match n {
+            1 => reply.clone(),
+            _ => bench.ask().await.expect("again 1"),
+        };
+        bench.go_on(reply, "fn main() {}");
+    }
+    let reply = bench.ask().await.expect("again 2");
+    assert_eq!((&*reply.text, &*reply.calls[0].arguments), ("again 2", r#"{"path":"f2"}"#));
+    bench.go_on(reply, "anything");
+    let reply = bench.ask().await.expect("the last");
+    assert_eq!((&*reply.text, reply.finish), ("Done.", Finish::Length));
+    bench.go_on(reply, "");
+    bench.conversation.push(Message::User { text: "More?".to_owned() });
+    let err = bench.ask().await.expect_err("used up");
+    assert_eq!(
+        err,
+        UpstreamError::Failed {
+            status: 500,
+            message: "the script is used up: 4 answers were played".to_owned()
+        }
+    );
+    assert_eq!(bench.reasons(), [""; 0], "a used-up script says that trying again is no use");
+    let seen = bench.running.requests();
+    let told: Vec<_> =
+        seen.iter().map(|seen| (seen.conversation, seen.turn, seen.status)).collect();
+    assert_eq!(told, [(1, 1, 200), (1, 2, 200), (1, 3, 200), (1, 4, 200), (1, 0, 500)]);
+    for pair in seen.windows(2) {
+        assert!(pair[0].received_us <= pair[0].answered_us.expect("answered"));
+        assert!(pair[0].answered_us.expect("answered") <= pair[1].received_us);
+        assert!(pair[0].body_bytes < pair[1].body_bytes);
+    }
+}
+
+#[tokio::test]
+async fn passing_failures_are_tried_again() {
+    let cases = [
+        ("status = 503", "the upstream failed with status 503: scripted status 503"),
+        ("status = 408", "the upstream failed with status 408: scripted status 408"),
+        (
+            "status = 429\nbody = \"slow down\"",
+            "the upstream limits the rate of requests: slow down",
+        ),
+        ("status = 502\nbody = \"<html>proxy7</html>\"", "the upstream failed with status 502"),
+        (
+            "text = \"half\"\nfinish = \"none\"",
+            "the upstream's answer broke off: it ended without a finish reason",
+        ),
+        (
+            "text = \"half\"\nfinish = \"none\"\ndisconnect = true",
+            "the upstream's answer broke off: the connection was lost",
+        ),
+        (
+            "raw = \"data: {\\\"error\\\":{\\\"type\\\":\\\"overloaded_error\\\",\\\"message\\\":\\\"busy\\\"}}\\n\\n\"",
+            "the upstream failed with status 529: busy",
+        ),
+        (
+            "raw = \"data: nonsense\\n\\n\"",
+            "the upstream's answer broke off: an event is not the JSON of a chunk",
+        ),
+        (
+            "status = 400\nbody = '{\"error\":{\"message\":\"Failed to call a function\",\"code\":\"tool_use_failed\"}}'",
+            "the upstream's answer broke off: the model's tool call was not readable upstream",
+        ),
+    ];
+    for (turn, reason) in cases {
+        let mut bench =
+            Bench::new(&format!("[[turn]]\n{turn}\nrepeat = 2\n[[turn]]\ntext = \"fine\"")).await;
+        assert_eq!(bench.ask().await.expect("the third attempt").text, "fine", "{turn}");
+        assert_eq!(bench.reasons(), [reason, reason], "{turn}");
+        let mut bench = Bench::new(&format!("[[turn]]\n{turn}\nrepeat = 4")).await;
+        let err = bench.ask().await.expect_err("no fourth attempt");
+        assert_eq!(
+            (err.to_string().as_str(), err.reason()),
+            (reason, Reason::UpstreamFailed),
+            "{turn}"
+        );
+        assert_eq!(bench.running.requests().len(), 3, "{turn}");
+    }
+}
+
+#[tokio::test]
+async fn lasting_refusals_are_not_tried_again() {
+    let refused = |status, message: &str, code: Option<&str>| UpstreamError::Refused {
+        status,
+        message: message.to_owned(),
+        code: code.map(str::to_owned),
+    };
+    let overflow = |message: &str| UpstreamError::ContextOverflow { message: message.to_owned() };
+    let cases = [
+        (400, r#"{"error":{"message":"bad","code":"x"}}"#, refused(400, "bad", Some("x"))),
+        (422, r#"{"detail":"bad"}"#, refused(422, "bad", None)),
+        (404, "no such model", refused(404, "no such model", None)),
+        (
+            400,
+            r#"[{"error":{"message":"bad","status":"INVALID_ARGUMENT"}}]"#,
+            refused(400, "bad", None),
+        ),
+        (400, r#"{"code":"Invalid","error":"bad"}"#, refused(400, "bad", Some("Invalid"))),
+        (
+            400,
+            r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"m\":1}"}}}"#,
+            refused(400, r#"Provider returned error: {"m":1}"#, None),
+        ),
+        (
+            429,
+            r#"{"error":{"message":"no money","code":"insufficient_quota"}}"#,
+            refused(429, "no money", Some("insufficient_quota")),
+        ),
+        (302, "", refused(302, "it answered with a redirect, which is not followed", None)),
+        (401, "key sk-very-secret is wrong", UpstreamError::Credentials { status: 401 }),
+        (402, "", UpstreamError::Credentials { status: 402 }),
+        (403, "", UpstreamError::Credentials { status: 403 }),
+        (
+            400,
+            r#"{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}"#,
+            overflow("prompt is too long: 9 tokens > 8 maximum"),
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":8,"message":"big"}}"#,
+            overflow("big"),
+        ),
+        (
+            413,
+            r#"{"error":{"message":"Your input exceeds the context window of this model","code":"context_length_exceeded"}}"#,
+            overflow("Your input exceeds the context window of this model"),
+        ),
+        (
+            400,
+            "we saw sk-very-secret at 127.0.0.1",
+            refused(400, "we saw [removed] at [removed]", None),
+        ),
+    ];
+    for (status, body, expected) in cases {
+        let mut bench = Bench::new(&format!("[[turn]]\nstatus = {status}\nbody = '{body}'")).await;
+        assert_eq!(bench.ask().await, Err(expected.clone()), "{status} {body}");
+        assert_eq!(expected.reason(), Reason::UpstreamRefused);
+        assert_eq!(bench.running.requests().len(), 1, "{status} {body}");
+    }
+}
+
+#[tokio::test]
+async fn long_error_bodies_are_cut() {
+    let mut bench =
+        Bench::new(&format!("[[turn]]\nstatus = 400\nbody = '{}'", "é".repeat(100_000))).await;
+    let Err(UpstreamError::Refused { message, .. }) = bench.ask().await else {
+        panic!("not refused")
+    };
+    assert_eq!(message.len(), 2 << 10);
+}
+
+#[tokio::test]
+async fn the_upstreams_own_wait_is_kept() {
+    let turns = |header: &str| {
+        format!(
+            "[[turn]]\nstatus = 429\nbody = 'x'\nheaders = {{ {header} }}\n[[turn]]\ntext = \"fine\""
+        )
+    };
+    let mut bench = Bench::new(&turns("retry-after-ms = \"7\"")).await;
+    assert_eq!(bench.ask().await.expect("the second attempt").text, "fine");
+    assert_eq!(bench.retried[0].1, Duration::from_millis(7));
+    let mut bench = Bench::new(&turns("Retry-After = \"0\"")).await;
+    assert_eq!(bench.ask().await.expect("the second attempt").text, "fine");
+    let hour = Some(Duration::from_secs(3600));
+    let mut bench = Bench::new(&turns("Retry-After = \"3600\"")).await;
+    let expected = UpstreamError::RateLimited { retry_after: hour, message: "x".to_owned() };
+    assert_eq!(bench.ask().await, Err(expected), "longer than what is left: at once");
+    let mut bench = Bench::new(&turns("x-should-retry = \"false\"")).await;
+    let expected = UpstreamError::RateLimited { retry_after: None, message: "x".to_owned() };
+    assert_eq!(bench.ask().await, Err(expected));
+}
+
+#[tokio::test]
+async fn every_wait_has_an_end() {
+    let short = Duration::from_millis(50);
+    let timed_out = |waiting| Err(UpstreamError::TimedOut { waiting });
+
+    let first = Timers { first_event: short, ..timers() };
+    let mut bench = Bench::with_timers("[[turn]]\ntext = \"late\"\npause_ms = 600000", first).await;
+    assert_eq!(bench.ask().await, timed_out(Wait::FirstEvent));
+    assert_eq!(bench.retried.len(), 0, "a slow model is not asked to begin anew");
+
+    let idle = Timers { idle: short, ..timers() };
+    let pieces =
+        "[[turn]]\ntext = \"late\"\npiece_pause_ms = 600000\nrepeat = 2\n[[turn]]\ntext = \"fine\"";
+    let mut bench = Bench::with_timers(pieces, idle).await;
+    assert_eq!(bench.ask().await.expect("the third attempt").text, "fine");
+    assert_eq!(
+        bench.reasons(),
+        ["the upstream took too long: its answer stopped without an end"; 2]
+    );
+
+    let mut bench = Bench::new("[[turn]]\ntext = \"late\"\npause_ms = 600000").await;
+    assert_eq!(bench.ask_within(short).await, timed_out(Wait::Deadline));
+    let before = bench.running.requests().len();
+    assert_eq!(bench.ask_within(Duration::ZERO).await, timed_out(Wait::Deadline));
+    assert_eq!(bench.running.requests().len(), before, "nothing is sent after the deadline");
+}
+
+#[tokio::test]
+async fn comments_are_no_progress() {
+    let listener = TcpListener::bind(LOOPBACK).await.expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            // An answer before its request would be a broken connection.
+            let mut request = [0; 16 << 10];
+            let _ = socket.read(&mut request).await;
+            let start = "HTTP/1.1 200 OK\r\n\r\ndata: {\"choices\":[]}\n\n";
+            let mut sent = socket.write_all(start.as_bytes()).await;
+            while sent.is_ok() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                sent = socket.write_all(b": alive\n\nevent: ping\ndata: {}\n\n").await;
+            }
+        }
+    });
+    let mut bench = Bench::new("[[turn]]\ntext = \"x\"").await;
+    let timers = Timers { idle: Duration::from_millis(50), ..timers() };
+    let settings =
+        UpstreamSettings { base_url: format!("http://{address}/v1"), api_key: None, timers };
+    bench.upstream = Upstream::new(settings).expect("a client");
+    assert_eq!(bench.ask().await, Err(UpstreamError::TimedOut { waiting: Wait::NextEvent }));
+    assert_eq!(bench.retried.len(), 2);
+}
+
+#[tokio::test]
+async fn a_dropped_ask_ends_the_request() {
+    let mut bench = Bench::new("[[turn]]\ntext = \"late\"\npause_ms = 600000").await;
+    {
+        let stage = Arc::clone(&bench.running.stage);
+        let asked = bench.ask();
+        tokio::pin!(asked);
+        // Until the request is there; the pause after it is longer than any test.
+        while stage.seen().is_empty() {
+            tokio::select! {
+                reply = &mut asked => panic!("{reply:?}"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        assert_eq!(stage.seen()[0].answered_us, None);
+    }
+    let noticed = async {
+        while bench.running.requests()[0].answered_us.is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, noticed).await.expect("the server sees that the client is gone");
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let mut bench = Bench::new("[[turn]]\ntext = \"fine {n}\"\nrepeat = 20").await;
+    let listener = TcpListener::bind(LOOPBACK).await.expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let target = bench.running.addr();
+    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            tokio::spawn(async move {
+                let mut server = tokio::net::TcpStream::connect(target).await.expect("the mock");
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    let settings = UpstreamSettings {
+        base_url: format!("http://{address}/v1"),
+        api_key: None,
+        timers: timers(),
+    };
+    bench.upstream = Upstream::new(settings).expect("a client");
+    for n in 1..=20 {
+        assert_eq!(bench.ask().await.expect("a reply").text, format!("fine {n}"));
+    }
+    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn nobody_there() {
+    let mut bench = Bench::new("[[turn]]\ntext = \"x\"").await;
+    let listener = TcpListener::bind(LOOPBACK).await.expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let settings = UpstreamSettings {
+        base_url: format!("http://{address}/v1"),
+        api_key: None,
+        timers: timers(),
+    };
+    bench.upstream = Upstream::new(settings).expect("a client");
+    let err = bench.ask().await.expect_err("nobody listens");
+    assert_eq!(err, UpstreamError::Unreachable { what: "the connection was refused" });
+    assert_eq!(bench.retried.len(), 2);
+}
