@@ -7,8 +7,11 @@
 //!
 //! [`Run`]: crate::harness::Run
 
+#![expect(clippy::disallowed_types, reason = "this is the door that listens")]
+
 mod body;
 mod chat;
+mod id;
 mod models;
 mod origin;
 mod refuse;
@@ -124,7 +127,7 @@ pub async fn serve(
 }
 
 fn router(door: Arc<Door>) -> Router {
-    Router::new()
+    let routes = Router::new()
         .route("/v1/chat/completions", post(chat::complete))
         .route("/v1/models", get(models::list))
         // Many a model's id has a slash in it.
@@ -134,8 +137,14 @@ fn router(door: Arc<Door>) -> Router {
         .route("/healthz", get(models::alive))
         .route("/readyz", get(models::ready))
         .fallback(refuse::no_route)
-        .method_not_allowed_fallback(refuse::no_method)
-        // The last layer is the outermost.
+        .method_not_allowed_fallback(refuse::no_method);
+    layered(routes, door)
+}
+
+/// `routes`, with what goes for each of them.
+fn layered(routes: Router<Arc<Door>>, door: Arc<Door>) -> Router {
+    // The last layer is the outermost.
+    routes
         .layer(from_fn_with_state(door.clone(), origin::check))
         .layer(CatchPanicLayer::custom(refuse::panicked))
         .layer(from_fn(trace::request))

@@ -8,7 +8,3 @@ pub mod chat;
 mod field;
 mod history;
 pub mod response;
-
-/// Keys of a request that are the upstream's business, sent on as they came. Ordered by name, so
-/// that the same request always becomes the same bytes.
-pub type Passthrough = serde_json::Map<String, serde_json::Value>;

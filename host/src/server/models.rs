@@ -1,13 +1,17 @@
 //! What can be asked for, and whether asking makes sense now.
+//!
+//! Read by clients that list models and by whoever watches over the process. Starts nothing, and
+//! asks the upstream nothing.
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
 
 use super::Door;
+use super::id::Id;
 use super::refuse::{json, shown};
 use crate::error::{Refusal, RefusalKind};
 use crate::wire::response::{Model, ModelList};
@@ -20,10 +24,7 @@ pub(super) async fn list(State(door): State<Arc<Door>>) -> Response {
 }
 
 /// `GET /v1/models/{id}`
-pub(super) async fn one(
-    State(door): State<Arc<Door>>,
-    Path(id): Path<String>,
-) -> Result<Response, Refusal> {
+pub(super) async fn one(State(door): State<Arc<Door>>, Id(id): Id) -> Result<Response, Refusal> {
     if !door.harness.models().contains(&id) {
         let message = format!("there is no model `{}`", shown(&id));
         return Err(Refusal::not_found(message).with_code("model_not_found"));

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
@@ -15,6 +15,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 
 use super::Door;
+use super::id::Id;
 use super::refuse::{json, shown};
 use crate::error::Refusal;
 use crate::event::Event;
@@ -25,7 +26,7 @@ const PAGE: usize = 128;
 /// `GET /v1/runs/{id}`
 pub(super) async fn summary(
     State(door): State<Arc<Door>>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Response, Refusal> {
     let found = door.harness.ledger().run(&id).await.map_err(|err| unreadable(&err))?;
     let summary = found.ok_or_else(|| no_run(&id))?;
@@ -35,7 +36,7 @@ pub(super) async fn summary(
 /// `GET /v1/runs/{id}/events?after=SEQ`: a line of JSON for each event, until the run's end.
 pub(super) async fn events(
     State(door): State<Arc<Door>>,
-    Path(id): Path<String>,
+    Id(id): Id,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let after = read_after(query.as_deref().unwrap_or_default())?;

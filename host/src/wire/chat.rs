@@ -4,10 +4,9 @@
 //! as it came, it is left out with a note, or the request is refused. Keys nobody knows are sent
 //! on; only inside `harness`, which is ours, an unknown key is a mistake. Null is as good as absent.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Passthrough;
-use super::field::{Field, shown};
+use super::field::{Field, is_nothing, shown};
 use super::history::History;
 use crate::error::Refusal;
 use crate::message::Message;
@@ -43,8 +42,9 @@ pub struct ChatRequest {
     pub tool_choice: ToolChoice,
     /// The `harness` object.
     pub harness: HarnessOptions,
-    /// Keys for the upstream.
-    pub extra: Passthrough,
+    /// Keys that are the upstream's business, as they came. Ordered by name, so that the same
+    /// request always becomes the same bytes.
+    pub extra: Map<String, Value>,
     /// What is not done as asked, a sentence each.
     pub notes: Vec<String>,
 }
@@ -175,7 +175,7 @@ impl ChatRequest {
                 }
             }
             "metadata" | "user" => {
-                if !field.is_empty() {
+                if !is_nothing(field.value) {
                     self.note(field, "is neither kept nor sent on");
                 }
             }

@@ -50,30 +50,14 @@ impl<'a> Field<'a> {
         Ok(entries.iter().enumerate().map(at).collect())
     }
 
-    /// The keys of an object that hold something: null says no more than an absent key.
+    /// The keys of an object.
     pub(super) fn object(&self) -> Result<&'a Map<String, Value>, Refusal> {
         self.value.as_object().ok_or_else(|| self.wrong("an object"))
-    }
-
-    /// The value under `key` of an object; None when it is absent or null.
-    pub(super) fn given(&self, object: &'a Map<String, Value>, key: &str) -> Option<Field<'a>> {
-        let value = object.get(key).filter(|value| !value.is_null())?;
-        Some(self.child(key, value))
     }
 
     /// `value`, which stands under `key` of this one.
     pub(super) fn child(&self, key: &str, value: &'a Value) -> Field<'a> {
         Field::new(format!("{}.{key}", self.path), value)
-    }
-
-    /// True for null, an empty list and an empty object: nothing is asked for.
-    pub(super) fn is_empty(&self) -> bool {
-        match self.value {
-            Value::Null => true,
-            Value::Array(list) => list.is_empty(),
-            Value::Object(object) => object.is_empty(),
-            _ => false,
-        }
     }
 
     /// The refusal of a value that is not what was expected.
@@ -85,6 +69,16 @@ impl<'a> Field<'a> {
     /// The refusal of something that could be meant, but not here.
     pub(super) fn unsupported(&self, message: impl Into<String>) -> Refusal {
         Refusal::invalid(&self.path, message).with_code("unsupported")
+    }
+}
+
+/// True for null, an empty list and an empty object: nothing is asked for.
+pub(super) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        _ => false,
     }
 }
 

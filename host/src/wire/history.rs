@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::field::{Field, shown};
+use super::field::{Field, is_nothing, shown};
 use crate::error::Refusal;
 use crate::message::Message;
 
 /// Keys of a message that are read here, or say nothing more.
-const KNOWN: [&str; 5] = ["role", "content", "tool_calls", "function_call", "refusal"];
+const KNOWN: [&str; 4] = ["role", "content", "tool_calls", "function_call"];
 
 /// A client's conversation, sorted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,61 +27,26 @@ pub(super) struct History {
 impl History {
     /// Reads `messages`. What is left out is told in `notes`.
     pub(super) fn read(field: &Field<'_>, notes: &mut Vec<String>) -> Result<History, Refusal> {
-        let entries = field.list("a list of messages")?;
         let mut history = History::default();
         let mut left_out = BTreeSet::new();
-        let mut late_system = false;
-        // Where the last message stands that is no system message.
-        let mut last = None;
-        for entry in entries {
-            let object = entry.object()?;
-            let role = entry.given(object, "role").ok_or_else(|| {
-                Refusal::invalid(
-                    format!("{}.role", entry.path),
-                    format!("`{}.role` is missing", entry.path),
-                )
-                .with_code("missing")
-            })?;
-            let role_name = role.text()?;
-            let content = Field::new(
-                format!("{}.content", entry.path),
-                object.get("content").unwrap_or(&Value::Null),
-            );
-            match role_name {
-                "system" | "developer" => {
-                    late_system |= !history.messages.is_empty();
-                    history.system.push(text_of(&content)?);
-                }
-                "user" => {
-                    history.messages.push(Message::User { text: text_of(&content)? });
-                    last = Some(entry.clone());
-                }
-                "assistant" => {
-                    refuse_calls(&entry)?;
-                    let text =
-                        if content.value.is_null() { String::new() } else { text_of(&content)? };
-                    history.messages.push(Message::Assistant { text, calls: Vec::new() });
-                    last = Some(entry.clone());
-                }
-                "tool" | "function" => {
-                    return Err(role.unsupported(format!(
-                        "`{}` is `{role_name}`: results of a client's tools are not supported yet",
-                        role.path
-                    )));
-                }
-                _ => {
-                    return Err(role.wrong("`system`, `developer`, `user` or `assistant`"));
-                }
+        let mut has_late_system = false;
+        // Where the last user or assistant message stands.
+        let mut last_path = None;
+        for entry in field.list("a list of messages")? {
+            let keys = entry.object()?;
+            let systems = history.system.len();
+            history.take(&entry, keys)?;
+            if history.system.len() == systems {
+                last_path = Some(entry.path);
+            } else {
+                has_late_system |= !history.messages.is_empty();
             }
-            let said = |(key, value): (&String, &Value)| {
-                let counts =
-                    key == "refusal" && value.is_string() || !KNOWN.contains(&key.as_str());
-                (counts && !Field::new("", value).is_empty()).then(|| key.clone())
-            };
-            left_out.extend(object.iter().filter_map(said));
+            left_out.extend(
+                keys.iter().filter(|(key, value)| is_left_out(key, value)).map(|(key, _)| key),
+            );
         }
-        ends_with_user(field, &history, last)?;
-        if late_system {
+        history.ends_with_user(&field.path, last_path)?;
+        if has_late_system {
             notes.push("system messages after the first were moved to the front".to_owned());
         }
         if !left_out.is_empty() {
@@ -90,6 +55,64 @@ impl History {
         }
         Ok(history)
     }
+
+    /// Takes one message in.
+    fn take(&mut self, entry: &Field<'_>, keys: &Map<String, Value>) -> Result<(), Refusal> {
+        let role = entry.child("role", keys.get("role").unwrap_or(&Value::Null));
+        let content = entry.child("content", keys.get("content").unwrap_or(&Value::Null));
+        match role.text()? {
+            "system" | "developer" => self.system.push(text_of(&content)?),
+            "user" => self.messages.push(Message::User { text: text_of(&content)? }),
+            "assistant" => {
+                refuse_calls(entry, keys)?;
+                let text = match content.value {
+                    Value::Null => String::new(),
+                    _ => text_of(&content)?,
+                };
+                self.messages.push(Message::Assistant { text, calls: Vec::new() });
+            }
+            name @ ("tool" | "function") => {
+                return Err(role.unsupported(format!(
+                    "`{}` is `{name}`: results of a client's tools are not supported yet",
+                    role.path
+                )));
+            }
+            _ => return Err(role.wrong("`system`, `developer`, `user` or `assistant`")),
+        }
+        Ok(())
+    }
+
+    /// The last message that is not a system message must be a user's, and say something.
+    fn ends_with_user(&self, path: &str, last_path: Option<String>) -> Result<(), Refusal> {
+        let Some(last_path) = last_path else {
+            let message = format!("`{path}` must hold at least one user message, got none");
+            return Err(Refusal::invalid(path, message).with_code("missing"));
+        };
+        let (param, message) = match self.messages.last() {
+            Some(Message::User { text }) if !text.trim().is_empty() => return Ok(()),
+            Some(Message::User { .. }) => {
+                let param = format!("{last_path}.content");
+                let message =
+                    format!("`{param}` must be a text that is not blank, got a blank one");
+                (param, message)
+            }
+            _ => {
+                let param = format!("{last_path}.role");
+                let message =
+                    format!("the last message must be a user message, got `{param}` `assistant`");
+                (param, message)
+            }
+        };
+        Err(Refusal::invalid(param, message).with_code("invalid_value"))
+    }
+}
+
+/// Whether a message's key says something that is not read.
+fn is_left_out(key: &str, value: &Value) -> bool {
+    if key == "refusal" {
+        return value.is_string();
+    }
+    !KNOWN.contains(&key) && !is_nothing(value)
 }
 
 /// The text of a message: a text, or parts that are texts.
@@ -125,41 +148,13 @@ fn text_of(content: &Field<'_>) -> Result<String, Refusal> {
 }
 
 /// Calls in an assistant message would need outcomes, which a client cannot supply yet.
-fn refuse_calls(entry: &Field<'_>) -> Result<(), Refusal> {
-    let object = entry.object()?;
+fn refuse_calls(entry: &Field<'_>, keys: &Map<String, Value>) -> Result<(), Refusal> {
     for key in ["tool_calls", "function_call"] {
-        if let Some(calls) = entry.given(object, key).filter(|calls| !calls.is_empty()) {
-            return Err(calls.unsupported(format!(
-                "`{}`: tool calls in the history are not supported yet",
-                calls.path
-            )));
+        if keys.get(key).is_some_and(|calls| !is_nothing(calls)) {
+            let path = format!("{}.{key}", entry.path);
+            let message = format!("`{path}`: tool calls in the history are not supported yet");
+            return Err(Refusal::invalid(path, message).with_code("unsupported"));
         }
     }
     Ok(())
-}
-
-/// The last message that is not a system message must be a user's, and say something.
-fn ends_with_user(
-    field: &Field<'_>,
-    history: &History,
-    last: Option<Field<'_>>,
-) -> Result<(), Refusal> {
-    let Some(last) = last else {
-        let message = format!("`{}` must hold at least one user message, got none", field.path);
-        return Err(Refusal::invalid(&field.path, message).with_code("missing"));
-    };
-    match history.messages.last() {
-        Some(Message::User { text }) if !text.trim().is_empty() => Ok(()),
-        Some(Message::User { .. }) => {
-            let path = format!("{}.content", last.path);
-            let message = format!("`{path}` must be a text that is not blank, got a blank one");
-            Err(Refusal::invalid(path, message).with_code("invalid_value"))
-        }
-        _ => {
-            let path = format!("{}.role", last.path);
-            let message =
-                format!("the last message must be a user message, got `{path}` `assistant`");
-            Err(Refusal::invalid(path, message).with_code("invalid_value"))
-        }
-    }
 }

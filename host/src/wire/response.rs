@@ -289,3 +289,23 @@ impl<'a> From<&'a Refusal> for ErrorBody<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_in_openai_words() {
+        let cases = [
+            (Reason::Completed, Finish::Stop, FinishReason::Stop),
+            (Reason::Completed, Finish::Length, FinishReason::Length),
+            (Reason::Completed, Finish::ContentFilter, FinishReason::ContentFilter),
+            (Reason::MaxTurns, Finish::Stop, FinishReason::Length),
+            (Reason::MaxSeconds, Finish::ContentFilter, FinishReason::Length),
+            (Reason::MaxTokens, Finish::ToolCalls, FinishReason::Length),
+        ];
+        for (reason, finish, expected) in cases {
+            assert_eq!(FinishReason::of(reason, finish), expected, "{reason:?} {finish:?}");
+        }
+    }
+}

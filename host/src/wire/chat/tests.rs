@@ -162,7 +162,7 @@ fn refusals_name_the_place_and_what_was_expected() {
         (messages(json!("hi")), "messages", "`messages` must be a list of messages, got the text `hi`"),
         (messages(json!([])), "messages", "`messages` must hold at least one user message, got none"),
         (messages(json!([7])), "messages[0]", "`messages[0]` must be an object, got `7`"),
-        (messages(json!([{"content": "hi"}])), "messages[0].role", "`messages[0].role` is missing"),
+        (messages(json!([{"content": "hi"}])), "messages[0].role", "`messages[0].role` must be a text, got `null`"),
         (messages(json!([{"role": "User", "content": ""}])), "messages[0].role",
          "`messages[0].role` must be `system`, `developer`, `user` or `assistant`, got the text `User`"),
         (messages(json!([{"role": "tool", "content": "x"}])), "messages[0].role",
@@ -311,7 +311,10 @@ proptest! {
                              "harness": nested, "x": value});
         for value in [value, wrapped] {
             match read(value) {
-                Ok(request) => prop_assert!(matches!(request.messages.last(), Some(Message::User { .. }))),
+                Ok(request) => {
+                    let ends_with_user = matches!(request.messages.last(), Some(Message::User { .. }));
+                    prop_assert!(ends_with_user);
+                }
                 Err(refusal) => {
                     prop_assert_eq!(refusal.status, 400);
                     prop_assert!(refusal.param.is_some_and(|param| !param.is_empty()));
