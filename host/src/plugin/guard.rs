@@ -13,7 +13,7 @@ use super::breakage::Breakage;
 use super::engine::{Engine, Limits};
 use super::sink::Sink;
 use crate::wit::guard_world::GuardPluginPre;
-use crate::wit::{Proposal, log};
+use crate::wit::{Denial, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
 const FUEL: u64 = 500_000_000;
@@ -24,6 +24,9 @@ const BACKSTOP_TICKS: u64 = 200;
 
 /// Bytes of a reason that the model reads.
 const REASON_BYTES: usize = 4 << 10;
+
+/// Bytes of a rule's name.
+const RULE_BYTES: usize = 64;
 
 /// What a sealed component has in its store: nothing to do anything with.
 pub(super) struct Sealed {
@@ -113,9 +116,10 @@ impl Guard {
         match checked.await {
             Ok(None) => None,
             Ok(Some(denial)) => {
-                let mut reason = denial.reason;
+                let Denial { mut rule, mut reason } = denial;
+                rule.truncate(rule.floor_char_boundary(RULE_BYTES));
                 reason.truncate(reason.floor_char_boundary(REASON_BYTES));
-                Some(Refused { guard: self.name.clone(), rule: denial.rule, reason })
+                Some(Refused { guard: self.name.clone(), rule, reason })
             }
             Err(err) => {
                 let Sealed { limits, sink } = store.data();

@@ -24,6 +24,9 @@ use crate::wit::{Call, Effects, Fault, Outcome, Part, Spec};
 /// Bytes of an outcome's text that the model reads; the rest is spilled to a file.
 const TEXT_BYTES: usize = 64 << 10;
 
+/// Bytes of a summary, which is one line.
+const SUMMARY_BYTES: usize = 512;
+
 /// After the deadline a guest has this long to hand over what its import gave it at the last moment.
 const HANDING_OVER: Duration = Duration::from_millis(500);
 
@@ -129,13 +132,17 @@ impl ToolPlugin {
             Ok(Err(err)) => return Err(self.breakage("specs", &err, &store, started).into()),
             Err(_) => return Err(self.out_of_time("specs", &store, started).into()),
         };
-        let mut tools = Vec::new();
+        let mut tools: Vec<Tool> = Vec::new();
         for spec in specs {
             if !is_tool_name(&spec.name) {
                 return Err(LoadError::BadDescription(format!(
                     "tool name `{}` must be 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
                     spec.name
                 )));
+            }
+            if tools.iter().any(|tool| tool.spec.name == spec.name) {
+                let twice = format!("tool `{}` is offered twice", spec.name);
+                return Err(LoadError::BadDescription(twice));
             }
             let schema = Schema::new(&spec.input_schema).map_err(|problem| {
                 LoadError::BadDescription(format!("tool `{}`: {problem}", spec.name))
@@ -257,6 +264,9 @@ impl Tool {
             Ok(Err(err)) => End::Broken(plugin.breakage("run", &err, &store, started)),
             Err(_) => End::Broken(plugin.out_of_time("run", &store, started)),
         };
+        if let End::Broken(breakage) = &end {
+            tracing::error!(plugin = self.plugin(), tool = self.spec.name, "{breakage}");
+        }
         let CallState { altered, executed, .. } = *store.data();
         Ran { end, altered, executed }
     }
@@ -268,10 +278,15 @@ fn tell(outcome: Outcome, workspace: &Workspace) -> Told {
     let parts: Vec<String> = outcome.parts.into_iter().map(part_text).collect();
     Told {
         text: cut(redact(&parts.join("\n")), workspace),
-        summary: redact(&outcome.summary),
+        summary: one_line(&redact(&outcome.summary)).to_owned(),
         data: outcome.data.as_deref().map(redact),
         exit_code: outcome.exit_code,
     }
+}
+
+fn one_line(summary: &str) -> &str {
+    let line = summary.lines().next().unwrap_or_default();
+    &line[..line.floor_char_boundary(SUMMARY_BYTES)]
 }
 
 fn redact_fault(fault: Fault, workspace: &Workspace) -> Fault {
