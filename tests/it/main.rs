@@ -14,6 +14,6 @@ mod cli;
 mod kill;
 mod line;
 mod limits;
+mod plugins;
 mod secrets;
-mod shapes;
 mod tidy;

@@ -105,7 +105,14 @@ pub fn harness() -> Command {
 impl Rig {
     /// Starts an upstream that plays `script`, and a server with `config` added to its file.
     pub async fn start(script: &str, config: &str) -> Rig {
+        Rig::start_in(script, |_| config.to_owned()).await
+    }
+
+    /// The same, where the configuration names files: `config` is given the rig's root, and puts
+    /// there what it needs.
+    pub async fn start_in(script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
         let root = tempfile::tempdir().unwrap();
+        let config = config(root.path());
         let script = Script::parse(script).unwrap_or_else(|err| panic!("{err}"));
         let mock = mock::start(script, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let file = format!(
