@@ -179,3 +179,8 @@ fn environment() -> Vec<(String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
+
+/// A path under the system's temporary directory that nothing has yet.
+pub(crate) fn temporary(purpose: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("harness-{purpose}-{}", uuid::Uuid::now_v7().simple()))
+}

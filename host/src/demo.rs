@@ -16,7 +16,7 @@ use harness_jail::PrivateDir;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::{Boot, Loaded};
+use crate::cli::{self, Boot, Loaded};
 use crate::config::{Layers, Settings};
 use crate::event::Recorded;
 use crate::mock::{self, Script};
@@ -31,8 +31,7 @@ const TASK: &str = "The till gives wrong totals. Find out why, mend it, and note
 ///
 /// When any part of it does not end as it should; the text says which.
 pub(crate) async fn run(environment: Vec<(String, String)>) -> anyhow::Result<()> {
-    let place =
-        std::env::temp_dir().join(format!("harness-demo-{}", uuid::Uuid::now_v7().simple()));
+    let place = cli::temporary("demo");
     let private = PrivateDir::open(&place)
         .with_context(|| format!("cannot use the directory `{}`", place.display()))?;
     let workspace = project::lay_out(&private)?;

@@ -295,7 +295,10 @@ impl State {
         let next = match (self, event) {
             (state, _) if state.is_final() => None,
             (Created, Event::Started { .. }) => Some(Created),
-            (Created | ReviewingAction, Event::TurnStarted { .. }) => Some(PreparingContext),
+            // From waiting: the time for work ran out before the model replied; the closing turn.
+            (Created | ReviewingAction | WaitingForModel, Event::TurnStarted { .. }) => {
+                Some(PreparingContext)
+            }
             (PreparingContext, Event::Asked { .. }) => Some(WaitingForModel),
             (WaitingForModel, Event::Retried { .. }) => Some(WaitingForModel),
             (WaitingForModel, Event::Replied { .. }) => Some(ReviewingAction),
@@ -418,7 +421,7 @@ mod tests {
         let expected = [
             "CP....C.CF",
             "..W...P.PF",
-            "...WR.W.WF",
+            ".P.WR.W.WF",
             ".P...ERRRF",
             ".....EEREF",
             "..........",

@@ -96,6 +96,8 @@ impl Server {
 }
 
 fn client() -> reqwest::Client {
+    // An error says that one is installed already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
 }
 
@@ -123,9 +125,8 @@ async fn start_up() {
 async fn turns(name: &str, call: &str) {
     let mut medians = Vec::new();
     for count in [50, 200, 400] {
-        let script = format!(
-            "[[turn]]\nrepeat = {count}\ncalls = [{call}]\n[[turn]]\ntext = \"done\"\n"
-        );
+        let script =
+            format!("[[turn]]\nrepeat = {count}\ncalls = [{call}]\n[[turn]]\ntext = \"done\"\n");
         let mock = scripted(&script).await;
         let server = Server::start(&mock.base_url());
         let total = server.run(&client(), "task").await;

@@ -90,10 +90,8 @@ async fn a_disconnect_ends_the_model_call() {
     let socket = send(&rig, false, "go").await;
     until("the upstream is asked", || rig.mock.requests().len() == 1).await;
     leave(socket, Leaving::Fin);
-    until("the upstream's connection is closed", || {
-        rig.mock.requests()[0].answered_us.is_some()
-    })
-    .await;
+    until("the upstream's connection is closed", || rig.mock.requests()[0].answered_us.is_some())
+        .await;
     until("the end is on record", || rig.log().contains("run ended")).await;
 }
 

@@ -30,7 +30,7 @@ fn the_demonstration_does_the_whole_job() {
         "+- The total counts the quantity of each line.",
         "refused by denylist",
         "check.sh",
-        "completed after 8 turns and 11 calls",
+        "completed after 8 turns and 10 calls",
         "harness ledger run_",
     ] {
         assert!(out.contains(fragment), "no `{fragment}` in\n{out}");
@@ -49,7 +49,7 @@ fn plugins_are_listed_with_what_they_offer_and_may_use() {
     let (ok, out, err) = run(&["plugin", "list"], &[]);
     assert!(ok, "{out}\n{err}");
     for fragment in [
-        "offers: edit, read, write; may use: workspace-read, workspace-write",
+        "offers: read, write, edit; may use: workspace-read, workspace-write",
         "offers: bash; may use: process",
         "offers: glob, grep; may use: workspace-read",
         "generic, openai",
@@ -138,6 +138,19 @@ async fn the_record_is_read_beside_a_server_that_writes_it() {
     assert_eq!(out.lines().count(), rig.events(&reply.run).await.len());
     let (ok, _, err) = run(&["ledger", "run_0", "--state-dir", state], &[]);
     assert!(!ok && err.contains("there is no run `run_0`"), "{err}");
-    let second = run(&["serve", "--state-dir", state, "--upstream-base-url", "http://127.0.0.1:9", "--upstream-model", "m", "--addr", "127.0.0.1:0"], &[]);
+    let second = run(
+        &[
+            "serve",
+            "--state-dir",
+            state,
+            "--upstream-base-url",
+            "http://127.0.0.1:9",
+            "--upstream-model",
+            "m",
+            "--addr",
+            "127.0.0.1:0",
+        ],
+        &[],
+    );
     assert!(!second.0 && second.2.contains("ledger"), "{}", second.2);
 }

@@ -63,6 +63,9 @@ async fn seconds_used_up_stop_a_command_and_give_a_closing_turn() {
         [[turn]]
         calls = [{ tool = "bash", input = { command = "echo started; sleep 100" } }]
         [[turn]]
+        text = "still thinking"
+        pause_ms = 60000
+        [[turn]]
         text = "it takes too long"
     "#;
     let rig = Rig::start(script, "[agent]\nmax_seconds = 6\n").await;
@@ -145,8 +148,16 @@ async fn the_same_call_over_and_over_is_refused_until_something_differs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn upstream_failures_are_told_apart() {
     let cases = [
-        ("status = 400\nbody = '{\"error\":{\"message\":\"bad field\",\"code\":\"x\"}}'", 400, "upstream-refused"),
-        ("status = 401\nbody = 'Incorrect API key sk-test-0123456789abcdef'", 502, "upstream-refused"),
+        (
+            "status = 400\nbody = '{\"error\":{\"message\":\"bad field\",\"code\":\"x\"}}'",
+            400,
+            "upstream-refused",
+        ),
+        (
+            "status = 401\nbody = 'Incorrect API key sk-test-0123456789abcdef'",
+            502,
+            "upstream-refused",
+        ),
         ("status = 500\nbody = 'boom'\nrepeat = 3", 502, "upstream-failed"),
         ("text = \"half\"\nfinish = \"none\"\nrepeat = 3", 502, "upstream-failed"),
     ];

@@ -78,7 +78,9 @@ async fn sixty_turns_with_every_tool_and_every_trouble_end_well() {
     turn(r#"{ tool = "grep", input = { pattern = "line 7" } }"#);
     turn(r#"{ tool = "read", input = { path = "long.txt", limit = 20 } }"#);
     turn(r#"{ tool = "write", input = { path = "new/deep.txt", content = "fresh\n" } }"#);
-    turn(r#"{ tool = "edit", input = { path = "long.txt", old = "line 7\n", new = "line seven\n" } }"#);
+    turn(
+        r#"{ tool = "edit", input = { path = "long.txt", old = "line 7\n", new = "line seven\n" } }"#,
+    );
     turn(r#"{ tool = "bash", input = { command = "wc -l long.txt && exit 3" } }"#);
     // 7: several at once, the readers side by side, in order.
     turn(
@@ -90,12 +92,16 @@ async fn sixty_turns_with_every_tool_and_every_trouble_end_well() {
     // 8 to 13: arguments that are wrong in every way.
     turn(r#"{ tool = "read", arguments = "12345" }"#);
     turn(r#"{ tool = "read", arguments = "{\"path\": \"lo" }"#);
-    turn(r#"{ tool = "bash", arguments = "[\"ls\"]" }"#);
+    turn(
+        r#"{ tool = "bash", arguments = "[\"ls\"]" }, { tool = "glob", input = { pattern = "*" } }"#,
+    );
     turn(r#"{ tool = "edit", input = { path = "long.txt" } }"#);
     turn(r#"{ tool = "read", input = { path = "long.txt", limit = "2" } }"#);
     turn(r#"{ tool = "read_file", input = { path = "long.txt" } }"#);
     // 14 to 17: refused by guards and by the jail.
-    turn(r#"{ tool = "bash", input = { command = "cd / && rm -rf /" } }, { tool = "glob", input = { pattern = "*" } }"#);
+    turn(
+        r#"{ tool = "bash", input = { command = "cd / && rm -rf /" } }, { tool = "glob", input = { pattern = "*" } }"#,
+    );
     turn(r#"{ tool = "read", input = { path = "../../etc/passwd" } }"#);
     turn(r#"{ tool = "write", input = { path = "long.txt", content = "all gone" } }"#);
     turn(r#"{ tool = "bash", input = { command = "true", timeout = 600 } }"#);
@@ -112,7 +118,11 @@ async fn sixty_turns_with_every_tool_and_every_trouble_end_well() {
     // 21: nothing at all, once.
     writeln!(script, "[[turn]]\ntext = \"\"").unwrap();
     // 22: an upstream that fails in passing (not a turn of its own), then goes on.
-    writeln!(script, "[[turn]]\nstatus = 503\nbody = \"busy\"\nheaders = {{ retry-after = \"0\" }}").unwrap();
+    writeln!(
+        script,
+        "[[turn]]\nstatus = 503\nbody = \"busy\"\nheaders = {{ retry-after = \"0\" }}"
+    )
+    .unwrap();
     // 22 to 59: work that goes on; 60: the answer.
     writeln!(
         script,

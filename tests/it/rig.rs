@@ -15,27 +15,27 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The bound of every wait.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The key that must never be seen anywhere but at the upstream.
-pub const KEY: &str = "sk-test-0123456789abcdef";
+pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
 
 /// A server process with its upstream.
-pub struct Rig {
+pub(crate) struct Rig {
     /// The scripted upstream.
-    pub mock: mock::Running,
+    pub(crate) mock: mock::Running,
     /// The server.
-    pub server: Server,
+    pub(crate) server: Server,
     /// Speaks to the server.
-    pub client: reqwest::Client,
+    pub(crate) client: reqwest::Client,
     root: TempDir,
 }
 
 /// One server process. Killed when dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     /// `http://IP:PORT`.
-    pub url: String,
+    pub(crate) url: String,
 }
 
 impl Drop for Server {
@@ -47,12 +47,8 @@ impl Drop for Server {
 
 impl Server {
     /// Starts `harness serve` on a free port and waits until it listens.
-    pub fn start(config: &Path, root: &Path, log: &str) -> Server {
-        let log = std::fs::File::options()
-            .create(true)
-            .append(true)
-            .open(root.join(log))
-            .unwrap();
+    pub(crate) fn start(config: &Path, root: &Path, log: &str) -> Server {
+        let log = std::fs::File::options().create(true).append(true).open(root.join(log)).unwrap();
         let mut child = harness()
             .args(["serve", "--config"])
             .arg(config)
@@ -72,31 +68,25 @@ impl Server {
     }
 
     /// Where it listens.
-    pub fn addr(&self) -> SocketAddr {
+    pub(crate) fn addr(&self) -> SocketAddr {
         self.url.trim_start_matches("http://").parse().unwrap()
     }
 
     /// The process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
-    }
-
-    /// Kills it with SIGKILL.
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    /// Asks it to stop with SIGTERM, and waits for its end.
-    pub fn stop(mut self) -> bool {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        self.child.wait().unwrap().success()
     }
 }
 
+/// A client that speaks to loopback alone.
+pub(crate) fn client() -> reqwest::Client {
+    // An error says that one is installed already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
+}
+
 /// The binary, without this process's environment.
-pub fn harness() -> Command {
+pub(crate) fn harness() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_harness"));
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command
@@ -104,13 +94,13 @@ pub fn harness() -> Command {
 
 impl Rig {
     /// Starts an upstream that plays `script`, and a server with `config` added to its file.
-    pub async fn start(script: &str, config: &str) -> Rig {
+    pub(crate) async fn start(script: &str, config: &str) -> Rig {
         Rig::start_in(script, |_| config.to_owned()).await
     }
 
     /// The same, where the configuration names files: `config` is given the rig's root, and puts
     /// there what it needs.
-    pub async fn start_in(script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
+    pub(crate) async fn start_in(script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
         let root = tempfile::tempdir().unwrap();
         let config = config(root.path());
         let script = Script::parse(script).unwrap_or_else(|err| panic!("{err}"));
@@ -123,19 +113,12 @@ impl Rig {
         std::fs::write(root.path().join("harness.toml"), file).unwrap();
         std::fs::create_dir(root.path().join("workspace")).unwrap();
         let server = Server::start(&root.path().join("harness.toml"), root.path(), "log");
-        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+        let client = client();
         Rig { mock, server, client, root }
     }
 
-    /// Starts the server anew, with the same configuration and state.
-    pub fn restart(&mut self) {
-        let config = self.root.path().join("harness.toml");
-        let server = Server::start(&config, self.root.path(), "log-restarted");
-        std::mem::replace(&mut self.server, server).kill();
-    }
-
     /// Kills the server and starts it anew; nothing is let go of in an orderly way.
-    pub fn kill_and_restart(&mut self) {
+    pub(crate) fn kill_and_restart(&mut self) {
         let pid = self.server.pid().to_string();
         assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
         let _ = self.server.child.wait();
@@ -144,29 +127,29 @@ impl Rig {
     }
 
     /// The workspace's directory.
-    pub fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.root.path().join("workspace").canonicalize().unwrap()
     }
 
     /// Where everything of this rig lies.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
 
     /// Writes a file into the workspace.
-    pub fn put(&self, path: &str, text: &str) {
+    pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.workspace().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
     /// Reads a file of the workspace.
-    pub fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         std::fs::read_to_string(self.workspace().join(path)).unwrap()
     }
 
     /// A request for a run in the workspace.
-    pub fn body(&self, task: &str) -> Value {
+    pub(crate) fn body(&self, task: &str) -> Value {
         json!({
             "messages": [{"role": "user", "content": task}],
             "harness": {"workspace": self.workspace()},
@@ -174,7 +157,7 @@ impl Rig {
     }
 
     /// Sends a request as it is.
-    pub async fn post(&self, body: &Value) -> reqwest::Response {
+    pub(crate) async fn post(&self, body: &Value) -> reqwest::Response {
         self.client
             .post(format!("{}/v1/chat/completions", self.server.url))
             .header("content-type", "application/json")
@@ -185,12 +168,12 @@ impl Rig {
     }
 
     /// Sends a request and waits for the whole reply.
-    pub async fn chat(&self, body: &Value) -> Reply {
+    pub(crate) async fn chat(&self, body: &Value) -> Reply {
         Reply::read(self.post(body).await).await
     }
 
     /// Reads JSON from a path.
-    pub async fn json(&self, path: &str) -> (u16, Value) {
+    pub(crate) async fn json(&self, path: &str) -> (u16, Value) {
         let response = self.client.get(format!("{}{path}", self.server.url)).send().await.unwrap();
         let status = response.status().as_u16();
         let text = response.text().await.unwrap();
@@ -199,14 +182,14 @@ impl Rig {
     }
 
     /// Every event of a run that ended, through the API.
-    pub async fn events(&self, run: &str) -> Vec<Recorded> {
+    pub(crate) async fn events(&self, run: &str) -> Vec<Recorded> {
         let url = format!("{}/v1/runs/{run}/events", self.server.url);
         let text = self.client.get(url).send().await.unwrap().text().await.unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The texts of what became of every call, by tool.
-    pub async fn outcomes(&self, run: &str) -> Vec<(String, String)> {
+    pub(crate) async fn outcomes(&self, run: &str) -> Vec<(String, String)> {
         let events = self.events(run).await;
         let ended = events.into_iter().filter_map(|recorded| match recorded.event {
             Event::CallEnded { tool, text, .. } => Some((tool, text)),
@@ -216,13 +199,13 @@ impl Rig {
     }
 
     /// What the server logged, of its first start and later ones.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         let read = |name| std::fs::read_to_string(self.root.path().join(name)).unwrap_or_default();
         read("log") + &read("log-restarted")
     }
 
     /// Panics when the upstream found a fault in any request.
-    pub fn assert_clean_requests(&self) {
+    pub(crate) fn assert_clean_requests(&self) {
         let faulty: Vec<_> =
             self.mock.requests().into_iter().filter(|seen| !seen.violations.is_empty()).collect();
         assert!(faulty.is_empty(), "{faulty:#?}");
@@ -231,22 +214,22 @@ impl Rig {
 
 /// A whole reply.
 #[derive(Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// HTTP status.
-    pub status: u16,
+    pub(crate) status: u16,
     /// `X-Harness-Run`.
-    pub run: String,
+    pub(crate) run: String,
     /// `X-Harness-Session`.
-    pub session: String,
+    pub(crate) session: String,
     /// `x-should-retry`.
-    pub should_retry: Option<String>,
+    pub(crate) should_retry: Option<String>,
     /// The body.
-    pub body: Value,
+    pub(crate) body: Value,
 }
 
 impl Reply {
     /// Reads a response to its end.
-    pub async fn read(response: reqwest::Response) -> Reply {
+    pub(crate) async fn read(response: reqwest::Response) -> Reply {
         let header = |name: &str| {
             response.headers().get(name).map(|value| value.to_str().unwrap().to_owned())
         };
@@ -265,19 +248,19 @@ impl Reply {
     }
 
     /// The answer's text.
-    pub fn answer(&self) -> &str {
+    pub(crate) fn answer(&self) -> &str {
         self.body["choices"][0]["message"]["content"].as_str().unwrap_or_default()
     }
 
     /// The termination reason, of an answer or an error.
-    pub fn reason(&self) -> &str {
+    pub(crate) fn reason(&self) -> &str {
         let reason = &self.body["harness"]["termination_reason"];
         reason.as_str().or(self.body["error"]["code"].as_str()).unwrap_or_default()
     }
 }
 
 /// Waits until `is_so`, and panics with `what` when it does not come about.
-pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
@@ -286,7 +269,7 @@ pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Processes whose command line holds `mark`.
-pub fn processes_with(mark: &str) -> usize {
+pub(crate) fn processes_with(mark: &str) -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()

@@ -100,10 +100,7 @@ impl Jail {
         seen: &Observations,
     ) -> Result<Receipt, Fault> {
         self.change(path, basis, seen, |_, _| {
-            Ok(Changed {
-                bytes: bytes.to_vec(),
-                known: LineSet::through(lines::count(bytes)),
-            })
+            Ok(Changed { bytes: bytes.to_vec(), known: LineSet::through(lines::count(bytes)) })
         })
     }
 
@@ -122,10 +119,7 @@ impl Jail {
     ) -> Result<Receipt, Fault> {
         self.change(path, basis, seen, |current, observed| {
             let Some(current) = current else {
-                return Err(Fault::new(
-                    FaultKind::NotFound,
-                    format!("`{path}` does not exist"),
-                ));
+                return Err(Fault::new(FaultKind::NotFound, format!("`{path}` does not exist")));
             };
             let bytes = splice::splice(&current.bytes, replacements)
                 .map_err(|what| Fault::new(FaultKind::InvalidInput, format!("`{path}`: {what}")))?;
@@ -174,11 +168,7 @@ impl Jail {
             version: installed.version,
             size_bytes,
             created: current.is_none(),
-            diff: diff::unified(
-                path,
-                current.as_ref().map(|current| &current.bytes[..]),
-                &bytes,
-            ),
+            diff: diff::unified(path, current.as_ref().map(|current| &current.bytes[..]), &bytes),
             note: installed.note,
         })
     }
@@ -186,8 +176,7 @@ impl Jail {
 
 /// Whether a name is one of our temporary files.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
-    name.as_encoded_bytes()
-        .starts_with(TEMPORARY_PREFIX.as_bytes())
+    name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
 }
 
 /// Reads the file that is to be changed; `None` when nothing is there.
@@ -200,21 +189,13 @@ fn load(place: &Place, path: &JailPath) -> Result<Option<Current>, Fault> {
     }
     let (file, stat) = place.open_file(path)?;
     let mut bytes = Vec::with_capacity(stat.size_bytes.min(MAX_CHANGED_BYTES) as usize + 1);
-    std::io::Read::read_to_end(
-        &mut std::io::Read::take(&file, MAX_CHANGED_BYTES + 1),
-        &mut bytes,
-    )
-    .map_err(|err| Fault::from_io("read", path, &err))?;
+    std::io::Read::read_to_end(&mut std::io::Read::take(&file, MAX_CHANGED_BYTES + 1), &mut bytes)
+        .map_err(|err| Fault::from_io("read", path, &err))?;
     if bytes.len() as u64 > MAX_CHANGED_BYTES {
         return Err(too_large(path, bytes.len() as u64));
     }
     let version = version::of_bytes(&bytes, &stat);
-    Ok(Some(Current {
-        file,
-        bytes,
-        stat,
-        version,
-    }))
+    Ok(Some(Current { file, bytes, stat, version }))
 }
 
 fn too_large(path: &JailPath, size_bytes: u64) -> Fault {

@@ -50,11 +50,7 @@ pub struct Fault {
 impl Fault {
     /// A fault without a hint.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
-        Fault {
-            kind,
-            message: message.into(),
-            hint: None,
-        }
+        Fault { kind, message: message.into(), hint: None }
     }
 
     /// The same fault with its one next step.
@@ -83,10 +79,9 @@ impl Fault {
                 FaultKind::NotFound,
                 format!("could not {doing} {name}: a part of the path is not a directory"),
             ),
-            Some(Errno::EISDIR) => Fault::new(
-                FaultKind::Unsupported,
-                format!("{name} is a directory, not a file"),
-            ),
+            Some(Errno::EISDIR) => {
+                Fault::new(FaultKind::Unsupported, format!("{name} is a directory, not a file"))
+            }
             Some(Errno::EEXIST) => {
                 Fault::new(FaultKind::Conflict, format!("{name} already exists"))
             }
@@ -106,10 +101,7 @@ impl Fault {
                 FaultKind::Unavailable,
                 format!("could not {doing} {name}: too many files are open, try again"),
             ),
-            _ => Fault::new(
-                FaultKind::Failed,
-                format!("could not {doing} {name}: {err}"),
-            ),
+            _ => Fault::new(FaultKind::Failed, format!("could not {doing} {name}: {err}")),
         }
     }
 }

@@ -76,8 +76,5 @@ fn line(path: &str, stat: &Stat) -> String {
         return format!("{path}\0{kind:?}");
     }
     let (seconds, nanoseconds) = stat.modified;
-    format!(
-        "{path}\0{kind:?}\0{}\0{seconds}.{nanoseconds}\0{:o}",
-        stat.size_bytes, stat.mode
-    )
+    format!("{path}\0{kind:?}\0{}\0{seconds}.{nanoseconds}\0{:o}", stat.size_bytes, stat.mode)
 }

@@ -72,11 +72,7 @@ impl Stat {
 /// What is at `name`, without following a link.
 pub(crate) fn stat_at(dir: &Dir, name: &OsStr) -> io::Result<Stat> {
     single(name)?;
-    Ok(Stat::from_raw(&fstatat(
-        dir,
-        name,
-        AtFlags::AT_SYMLINK_NOFOLLOW,
-    )?))
+    Ok(Stat::from_raw(&fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
 }
 
 /// What an open handle is.
@@ -87,12 +83,7 @@ pub(crate) fn stat_of(handle: impl AsFd) -> io::Result<Stat> {
 /// Opens a file to read. Non-blocking, so that a FIFO put there meanwhile cannot hold us up; the
 /// caller checks what it got.
 pub(crate) fn open_file_at(dir: &Dir, name: &OsStr) -> io::Result<File> {
-    open_at(
-        dir,
-        name,
-        OFlag::O_RDONLY | OFlag::O_NONBLOCK,
-        Mode::empty(),
-    )
+    open_at(dir, name, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty())
 }
 
 /// Creates a new file to write; fails when anything is there.
@@ -109,12 +100,7 @@ pub(crate) fn enter_at(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
 
 /// Opens a directory to list it.
 pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
-    let opened = open_at(
-        dir,
-        name,
-        OFlag::O_RDONLY | OFlag::O_DIRECTORY,
-        Mode::empty(),
-    )?;
+    let opened = open_at(dir, name, OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty())?;
     Ok(Dir::from_std_file(opened.into_std()))
 }
 
@@ -171,28 +157,18 @@ pub(crate) fn remove_dir_at(dir: &Dir, name: &OsStr) -> io::Result<()> {
 
 /// Gives an open file an owner and a group.
 pub(crate) fn set_owner(file: &File, uid: u32, gid: u32) -> io::Result<()> {
-    Ok(fchown(
-        file,
-        Some(Uid::from_raw(uid)),
-        Some(Gid::from_raw(gid)),
-    )?)
+    Ok(fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?)
 }
 
 /// Gives an open file its permission bits.
 pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    Ok(nix::sys::stat::fchmod(
-        file,
-        Mode::from_bits_truncate(mode),
-    )?)
+    Ok(nix::sys::stat::fchmod(file, Mode::from_bits_truncate(mode))?)
 }
 
 fn single(name: &OsStr) -> io::Result<()> {
     let bytes = name.as_encoded_bytes();
     if bytes.is_empty() || bytes == b".." || bytes.contains(&b'/') {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a single name",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a single name"));
     }
     Ok(())
 }

@@ -67,10 +67,7 @@ impl Jail {
         let failed = |err: io::Error| match err.kind() {
             io::ErrorKind::NotFound => OpenError::NotFound(root.to_owned()),
             io::ErrorKind::NotADirectory => OpenError::NotADirectory(root.to_owned()),
-            _ => OpenError::Io {
-                path: root.to_owned(),
-                source: err,
-            },
+            _ => OpenError::Io { path: root.to_owned(), source: err },
         };
         let canonical = root.canonicalize().map_err(failed)?;
         if canonical == Path::new("/") {
@@ -82,10 +79,10 @@ impl Jail {
         let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(failed)?;
         let spill_dir = match spill {
             None => None,
-            Some(path) => Some(SpillDir::open(path).map_err(|source| OpenError::Io {
-                path: path.to_owned(),
-                source,
-            })?),
+            Some(path) => Some(
+                SpillDir::open(path)
+                    .map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
+            ),
         };
         let mut roots = Vec::new();
         for spelling in [canonical.as_path(), root] {
@@ -94,13 +91,7 @@ impl Jail {
             }
         }
         roots.dedup();
-        Ok(Jail {
-            dir,
-            root: canonical,
-            roots,
-            spill_dir,
-            swept: Mutex::default(),
-        })
+        Ok(Jail { dir, root: canonical, roots, spill_dir, swept: Mutex::default() })
     }
 
     /// The canonical path of the workspace on the host, for commands and for locks.
@@ -165,26 +156,17 @@ impl Jail {
 
     fn spill_place(&self, name: &str, path: &JailPath) -> Result<Place, Fault> {
         let no_such = || {
-            Fault::new(
-                FaultKind::NotFound,
-                format!("there is no spilled output `{path}`"),
-            )
-            .with_hint("use the path that the call with the long output named")
+            Fault::new(FaultKind::NotFound, format!("there is no spilled output `{path}`"))
+                .with_hint("use the path that the call with the long output named")
         };
         let spill_dir = self.spill_dir.as_ref().ok_or_else(no_such)?;
-        let dir = spill_dir
-            .dir
-            .try_clone()
-            .map_err(|err| Fault::from_io("open", path, &err))?;
+        let dir = spill_dir.dir.try_clone().map_err(|err| Fault::from_io("open", path, &err))?;
         let (name, stat) = if name.is_empty() {
             (None, handles::stat_of(&dir))
         } else if name.contains('/') {
             return Err(no_such());
         } else {
-            (
-                Some(name.to_owned()),
-                handles::stat_at(&dir, OsStr::new(name)),
-            )
+            (Some(name.to_owned()), handles::stat_at(&dir, OsStr::new(name)))
         };
         let stat = stat.map_err(|_| no_such())?;
         Ok(Place {
@@ -208,10 +190,7 @@ fn git_is_read_only(path: &JailPath) -> Fault {
 
 /// The home directories: the one the environment names and the one of the account.
 fn homes() -> Vec<PathBuf> {
-    let account = User::from_uid(geteuid())
-        .ok()
-        .flatten()
-        .map(|user| user.dir);
+    let account = User::from_uid(geteuid()).ok().flatten().map(|user| user.dir);
     std::env::home_dir()
         .into_iter()
         .chain(account)

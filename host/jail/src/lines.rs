@@ -8,10 +8,7 @@ pub(crate) fn count(bytes: &[u8]) -> u64 {
     let (breaks, ends_with_break) = match bytes {
         [0xFF, 0xFE, rest @ ..] => wide(rest, [b'\n', 0]),
         [0xFE, 0xFF, rest @ ..] => wide(rest, [0, b'\n']),
-        _ => (
-            breaks(bytes),
-            bytes.last().is_none_or(|byte| *byte == b'\n'),
-        ),
+        _ => (breaks(bytes), bytes.last().is_none_or(|byte| *byte == b'\n')),
     };
     if ends_with_break { breaks } else { breaks + 1 }
 }
@@ -22,10 +19,7 @@ pub(crate) fn breaks(bytes: &[u8]) -> u64 {
 }
 
 fn wide(units: &[u8], line_break: [u8; 2]) -> (u64, bool) {
-    let breaks = units
-        .chunks_exact(2)
-        .filter(|unit| *unit == line_break)
-        .count() as u64;
+    let breaks = units.chunks_exact(2).filter(|unit| *unit == line_break).count() as u64;
     (breaks, units.is_empty() || units.ends_with(&line_break))
 }
 
@@ -47,15 +41,9 @@ impl LineSet {
         if last < first {
             return;
         }
-        let from = self
-            .0
-            .partition_point(|range| range.1.saturating_add(1) < first);
+        let from = self.0.partition_point(|range| range.1.saturating_add(1) < first);
         let mut to = from;
-        while let Some(range) = self
-            .0
-            .get(to)
-            .filter(|range| range.0 <= last.saturating_add(1))
-        {
+        while let Some(range) = self.0.get(to).filter(|range| range.0 <= last.saturating_add(1)) {
             first = first.min(range.0);
             last = last.max(range.1);
             to += 1;

@@ -27,9 +27,7 @@ pub(crate) fn missing(place: &Place, path: &JailPath) -> Fault {
     let wanted = wanted.map_or("", String::as_str);
     let mut message = format!("`{path}` does not exist");
     if !place.missing_parents.is_empty() {
-        message.push_str(&format!(
-            ": there is no directory `{wanted}` on the way to it"
-        ));
+        message.push_str(&format!(": there is no directory `{wanted}` on the way to it"));
     }
     let names = names_in(place);
     let offered = nearest(wanted, &names);
@@ -37,10 +35,7 @@ pub(crate) fn missing(place: &Place, path: &JailPath) -> Fault {
         return Fault::new(FaultKind::NotFound, message).with_hint("search for the file with glob");
     }
     let offered: Vec<String> = offered.iter().map(|name| format!("`{name}`")).collect();
-    message.push_str(&format!(
-        "; the nearest names beside it are {}",
-        offered.join(", ")
-    ));
+    message.push_str(&format!("; the nearest names beside it are {}", offered.join(", ")));
     Fault::new(FaultKind::NotFound, message)
         .with_hint("use one of these names, or search for the file with glob")
 }
@@ -60,11 +55,8 @@ fn names_in(place: &Place) -> Vec<String> {
 
 fn nearest<'a>(wanted: &str, names: &'a [String]) -> Vec<&'a str> {
     let lower = wanted.to_lowercase();
-    let mut offered: Vec<&str> = names
-        .iter()
-        .map(String::as_str)
-        .filter(|name| name.to_lowercase() == lower)
-        .collect();
+    let mut offered: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| name.to_lowercase() == lower).collect();
     let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
     for name in similar::get_close_matches(wanted, &candidates, MAX_OFFERED, MIN_RATIO) {
         if !offered.contains(&name) {

@@ -40,9 +40,7 @@ impl Observations {
 
     pub(crate) fn shown(&self, real: &str, version: &str, first_line: u64, last_line: u64) {
         let mut files = self.files();
-        let observed = files
-            .entry(real.to_owned())
-            .or_insert_with(|| Observed::new(version));
+        let observed = files.entry(real.to_owned()).or_insert_with(|| Observed::new(version));
         if observed.version != version || observed.is_forgotten {
             *observed = Observed::new(version);
         }
@@ -55,11 +53,7 @@ impl Observations {
 
     /// Our own write made this version, of which the model knows these lines.
     pub(crate) fn written(&self, real: &str, version: &str, lines: LineSet) {
-        let observed = Observed {
-            version: version.to_owned(),
-            lines,
-            is_forgotten: false,
-        };
+        let observed = Observed { version: version.to_owned(), lines, is_forgotten: false };
         self.files().insert(real.to_owned(), observed);
     }
 
@@ -90,10 +84,6 @@ impl Observations {
 
 impl Observed {
     fn new(version: &str) -> Observed {
-        Observed {
-            version: version.to_owned(),
-            lines: LineSet::default(),
-            is_forgotten: false,
-        }
+        Observed { version: version.to_owned(), lines: LineSet::default(), is_forgotten: false }
     }
 }

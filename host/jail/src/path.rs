@@ -69,18 +69,13 @@ impl JailPath {
     /// outside the workspace.
     pub(crate) fn parse(raw: &str, roots: &[String]) -> Result<JailPath, Fault> {
         if raw.contains('\0') {
-            return Err(
-                Fault::new(FaultKind::InvalidInput, "the path holds a NUL character")
-                    .with_hint("send the path as plain text without control characters"),
-            );
+            return Err(Fault::new(FaultKind::InvalidInput, "the path holds a NUL character")
+                .with_hint("send the path as plain text without control characters"));
         }
         if raw.len() > MAX_PATH_BYTES {
             return Err(Fault::new(
                 FaultKind::InvalidInput,
-                format!(
-                    "the path is {} bytes long, over the limit of {MAX_PATH_BYTES}",
-                    raw.len()
-                ),
+                format!("the path is {} bytes long, over the limit of {MAX_PATH_BYTES}", raw.len()),
             ));
         }
         let parts = normalise(raw)?;

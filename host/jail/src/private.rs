@@ -40,11 +40,7 @@ impl PrivateDir {
                 let (Some(parent), Some(name)) = (parent, name) else {
                     return Err(err);
                 };
-                let parent = if parent.as_os_str().is_empty() {
-                    Path::new(".")
-                } else {
-                    parent
-                };
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
                 Dir::create_ambient_dir_all(parent, ambient_authority())?;
                 create(&Dir::open_ambient_dir(parent, ambient_authority())?, name)?;
                 Dir::open_ambient_dir(path, ambient_authority())?
@@ -185,14 +181,10 @@ pub fn read_capped(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     options.read(true).custom_flags(nix::libc::O_NONBLOCK);
     let file = File::open_ambient_with(path, &options, ambient_authority())?;
     if handles::stat_of(&file)?.kind != crate::entry::EntryKind::File {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(max_bytes.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

@@ -35,11 +35,7 @@ impl Jail {
     pub fn read(&self, path: &JailPath, offset: u64, length: u64) -> Result<Content, Fault> {
         let (mut file, stat) = self.place(path, LastLink::Follow)?.open_file(path)?;
         let failed = |err| Fault::from_io("read", path, &err);
-        let length = if length == 0 {
-            MAX_READ_BYTES
-        } else {
-            length.min(MAX_READ_BYTES)
-        };
+        let length = if length == 0 { MAX_READ_BYTES } else { length.min(MAX_READ_BYTES) };
         if let Some(mut bytes) = version::read_hashed(&file, stat.size_bytes).map_err(failed)? {
             let version = version::of_bytes(&bytes, &stat);
             let size_bytes = bytes.len() as u64;
@@ -47,24 +43,13 @@ impl Jail {
             let end = start.saturating_add(length).min(size_bytes);
             bytes.truncate(end as usize);
             bytes.drain(..start as usize);
-            return Ok(Content {
-                bytes,
-                version,
-                size_bytes,
-            });
+            return Ok(Content { bytes, version, size_bytes });
         }
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        (&file)
-            .take(length)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
+        (&file).take(length).read_to_end(&mut bytes).map_err(failed)?;
         let version = version::of_stat(&stat);
-        Ok(Content {
-            bytes,
-            version,
-            size_bytes: stat.size_bytes,
-        })
+        Ok(Content { bytes, version, size_bytes: stat.size_bytes })
     }
 
     /// What is directly in a directory, sorted by name; links are shown as links.
@@ -85,11 +70,7 @@ impl Jail {
                 continue;
             };
             let name = name.to_string_lossy();
-            let below = if path.is_root() {
-                name.into_owned()
-            } else {
-                format!("{path}/{name}")
-            };
+            let below = if path.is_root() { name.into_owned() } else { format!("{path}/{name}") };
             entries.push(entry(JailPath::trusted(below), &stat));
         }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -117,15 +98,6 @@ impl Jail {
 }
 
 pub(crate) fn entry(path: JailPath, stat: &handles::Stat) -> Entry {
-    let size_bytes = if stat.kind == EntryKind::Directory {
-        0
-    } else {
-        stat.size_bytes
-    };
-    Entry {
-        path,
-        kind: stat.kind,
-        size_bytes,
-        modified_ms: stat.modified_ms(),
-    }
+    let size_bytes = if stat.kind == EntryKind::Directory { 0 } else { stat.size_bytes };
+    Entry { path, kind: stat.kind, size_bytes, modified_ms: stat.modified_ms() }
 }

@@ -67,10 +67,7 @@ impl Place {
     pub(crate) fn open_dir(&self, path: &JailPath) -> Result<Dir, Fault> {
         let stat = self.existing(path)?;
         if stat.kind != EntryKind::Directory {
-            return Err(Fault::new(
-                FaultKind::Unsupported,
-                format!("`{path}` is not a directory"),
-            ));
+            return Err(Fault::new(FaultKind::Unsupported, format!("`{path}` is not a directory")));
         }
         let opened = match &self.name {
             None => self.dir.try_clone(),
@@ -91,20 +88,14 @@ pub(crate) fn must_be_file(path: &JailPath, stat: &Stat) -> Result<(), Fault> {
         )),
         EntryKind::Other => Err(Fault::new(
             FaultKind::Unsupported,
-            format!(
-                "`{path}` is {}, not a regular file, and is never opened",
-                stat.other
-            ),
+            format!("`{path}` is {}, not a regular file, and is never opened", stat.other),
         )),
     }
 }
 
 fn is_directory(path: &JailPath) -> Fault {
-    Fault::new(
-        FaultKind::Unsupported,
-        format!("`{path}` is a directory, not a file"),
-    )
-    .with_hint("name a file inside it")
+    Fault::new(FaultKind::Unsupported, format!("`{path}` is a directory, not a file"))
+        .with_hint("name a file inside it")
 }
 
 /// Resolves `path` beneath `root`; `roots` are the absolute spellings of the root.
@@ -114,10 +105,7 @@ pub(crate) fn resolve(
     path: &JailPath,
     last_link: LastLink,
 ) -> Result<Place, Fault> {
-    let mut walk = Walk {
-        root,
-        trail: Vec::new(),
-    };
+    let mut walk = Walk { root, trail: Vec::new() };
     let mut pending: VecDeque<String> = path.parts().map(str::to_owned).collect();
     let mut links = 0;
     let mut followed = None;
@@ -197,16 +185,12 @@ fn beneath<'a>(target: &'a str, roots: &[String]) -> Option<Vec<&'a str>> {
     let parts = parts_of(target);
     roots.iter().find_map(|root| {
         let root = parts_of(root);
-        parts
-            .starts_with(&root)
-            .then(|| parts[root.len()..].to_vec())
+        parts.starts_with(&root).then(|| parts[root.len()..].to_vec())
     })
 }
 
 fn parts_of(text: &str) -> Vec<&str> {
-    text.split('/')
-        .filter(|part| !part.is_empty() && *part != ".")
-        .collect()
+    text.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
 fn leads_out(link: &str) -> Fault {
@@ -259,21 +243,11 @@ impl Walk<'_> {
     ) -> Result<Place, Fault> {
         let mut missing_parents: Vec<String> = std::iter::once(part).chain(pending).collect();
         if missing_parents.iter().any(|part| part == "..") {
-            return Err(Fault::new(
-                FaultKind::NotFound,
-                format!("`{path}` does not exist"),
-            ));
+            return Err(Fault::new(FaultKind::NotFound, format!("`{path}` does not exist")));
         }
         let real = self.path_of(&missing_parents.join("/"));
         let name = missing_parents.pop();
-        Ok(Place {
-            dir: self.into_here(path)?,
-            name,
-            real,
-            stat: None,
-            missing_parents,
-            dangling,
-        })
+        Ok(Place { dir: self.into_here(path)?, name, real, stat: None, missing_parents, dangling })
     }
 
     /// The path ended in the directory we stand in: the root, or a link to `.` or `..`.
@@ -296,10 +270,7 @@ impl Walk<'_> {
     fn into_here(mut self, path: &JailPath) -> Result<Dir, Fault> {
         match self.trail.pop() {
             Some((_, dir)) => Ok(dir),
-            None => self
-                .root
-                .try_clone()
-                .map_err(|err| Fault::from_io("open", path, &err)),
+            None => self.root.try_clone().map_err(|err| Fault::from_io("open", path, &err)),
         }
     }
 }

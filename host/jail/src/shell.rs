@@ -153,21 +153,11 @@ impl Shell {
         environment.push((MARK_VARIABLE.to_owned(), mark.clone()));
         let failed = |err: io::Error| spawn_fault(&request.command, &err);
         let (reader, writer) = io::pipe().map_err(failed)?;
-        let stdin = if request.stdin.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        };
+        let stdin = if request.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
         let mut child =
             spawn::spawn(&request.command, &environment, dir, stdin, writer).map_err(failed)?;
-        let leader = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .unwrap_or(0);
-        let mut guard = CallGuard {
-            mark: Mark::call(&mark, leader),
-            drain: None,
-        };
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        let mut guard = CallGuard { mark: Mark::call(&mark, leader), drain: None };
         let drain =
             Drain::start(reader, jail.spill_dir.as_ref(), &request.command).map_err(failed)?;
         let drain = Arc::new(drain);
@@ -325,19 +315,13 @@ fn check(request: &Request) -> Result<(), Fault> {
         Command::Shell(script) => std::slice::from_ref(script),
         Command::Argv(arguments) => arguments.as_slice(),
     };
-    if arguments
-        .first()
-        .is_none_or(|program| program.trim().is_empty())
-    {
+    if arguments.first().is_none_or(|program| program.trim().is_empty()) {
         return invalid("the command is empty");
     }
     if arguments.iter().any(|argument| argument.contains('\0')) {
         return invalid("the command holds a NUL character");
     }
-    if let Some(long) = arguments
-        .iter()
-        .find(|argument| argument.len() > MAX_ARGUMENT_BYTES)
-    {
+    if let Some(long) = arguments.iter().find(|argument| argument.len() > MAX_ARGUMENT_BYTES) {
         return Err(Fault::new(
             FaultKind::TooLarge,
             format!(
@@ -365,19 +349,13 @@ fn spawn_fault(command: &Command, err: &io::Error) -> Fault {
         }
         Command::Argv(arguments) if is_missing => Fault::new(
             FaultKind::NotFound,
-            format!(
-                "program `{}` was not found",
-                arguments.first().map_or("", String::as_str)
-            ),
+            format!("program `{}` was not found", arguments.first().map_or("", String::as_str)),
         ),
         _ if err.kind() == io::ErrorKind::ArgumentListTooLong => Fault::new(
             FaultKind::TooLarge,
             "the command and its environment are longer than the system takes",
         )
         .with_hint("write the long part to a file"),
-        _ => Fault::new(
-            FaultKind::Unavailable,
-            format!("the command could not be started: {err}"),
-        ),
+        _ => Fault::new(FaultKind::Unavailable, format!("the command could not be started: {err}")),
     }
 }

@@ -39,18 +39,12 @@ impl SpillDir {
                 highest = highest.max(number);
             }
         }
-        Ok(SpillDir {
-            dir,
-            next: Arc::new(AtomicU32::new(highest.saturating_add(1))),
-        })
+        Ok(SpillDir { dir, next: Arc::new(AtomicU32::new(highest.saturating_add(1))) })
     }
 
     /// Another handle on the same directory that counts on together with this one.
     pub(crate) fn share(&self) -> io::Result<SpillDir> {
-        Ok(SpillDir {
-            dir: self.dir.try_clone()?,
-            next: Arc::clone(&self.next),
-        })
+        Ok(SpillDir { dir: self.dir.try_clone()?, next: Arc::clone(&self.next) })
     }
 
     /// Creates the next file. Gives the path in the view, and the file to write to.
@@ -77,10 +71,7 @@ impl Jail {
     /// `unavailable` when this jail has no spill directory or the disk is full.
     pub fn spill(&self, name_hint: &str, bytes: &[u8]) -> Result<String, Fault> {
         let Some(spill_dir) = &self.spill_dir else {
-            return Err(Fault::new(
-                FaultKind::Unavailable,
-                "this workspace keeps no long outputs",
-            ));
+            return Err(Fault::new(FaultKind::Unavailable, "this workspace keeps no long outputs"));
         };
         let failed = |err| Fault::from_io("keep a long output in", &SPILL_VIEW, &err);
         let (path, mut file) = spill_dir.create(name_hint).map_err(failed)?;
@@ -103,11 +94,7 @@ fn file_name_part(hint: &str) -> String {
         }
     }
     let part = part.trim_end_matches('-');
-    if part.is_empty() {
-        "output".to_owned()
-    } else {
-        part.to_owned()
-    }
+    if part.is_empty() { "output".to_owned() } else { part.to_owned() }
 }
 
 #[cfg(test)]

@@ -12,46 +12,28 @@ fn patch(
     insert: &str,
     basis: &Basis,
 ) -> Result<Receipt, Fault> {
-    let replacement = Replacement {
-        offset,
-        remove,
-        insert: insert.as_bytes().to_vec(),
-    };
+    let replacement = Replacement { offset, remove, insert: insert.as_bytes().to_vec() };
     w.jail.patch(&w.path(raw), &[replacement], basis, &w.seen)
 }
 
 #[test]
 fn a_new_file() {
     let w = Workspace::new();
-    let receipt = w
-        .write("a/b/new.txt", "one\n", &Basis::Absent)
-        .expect("written");
+    let receipt = w.write("a/b/new.txt", "one\n", &Basis::Absent).expect("written");
     assert!(receipt.created && receipt.note.is_none());
     assert_eq!(receipt.size_bytes, 4);
-    assert_eq!(
-        receipt.version,
-        w.read("a/b/new.txt").expect("there").version
-    );
+    assert_eq!(receipt.version, w.read("a/b/new.txt").expect("there").version);
     assert!(receipt.diff.contains("+one"), "{}", receipt.diff);
     assert_eq!(w.names("a/b"), ["new.txt"]);
     // What we wrote counts as shown.
-    w.write("a/b/new.txt", "two\n", &Basis::ShownWhole)
-        .expect("written again");
+    w.write("a/b/new.txt", "two\n", &Basis::ShownWhole).expect("written again");
     refused(
         w.write("a/b/new.txt", "x", &Basis::Absent),
         FaultKind::Conflict,
         "already exists\nhint: read it and use edit",
     );
-    refused(
-        w.write("none", "x", &Basis::Shown),
-        FaultKind::NotFound,
-        "does not exist",
-    );
-    refused(
-        w.write("none", "x", &Basis::Read("b3:0".into())),
-        FaultKind::Conflict,
-        "was removed",
-    );
+    refused(w.write("none", "x", &Basis::Shown), FaultKind::NotFound, "does not exist");
+    refused(w.write("none", "x", &Basis::Read("b3:0".into())), FaultKind::Conflict, "was removed");
 }
 
 #[test]
@@ -77,26 +59,16 @@ fn not_read_stale_and_partly_shown() {
         FaultKind::Conflict,
         "has changed since it was read\nhint: re-read",
     );
-    refused(
-        patch(&w, "f", 0, 1, "L", &Basis::Shown),
-        FaultKind::Conflict,
-        "has changed",
-    );
+    refused(patch(&w, "f", 0, 1, "L", &Basis::Shown), FaultKind::Conflict, "has changed");
     assert_eq!(w.text("f"), text + "more\n");
     w.show("f", 1, 11);
-    w.write("f", "x", &Basis::ShownWhole)
-        .expect("a fresh read unlocks");
+    w.write("f", "x", &Basis::ShownWhole).expect("a fresh read unlocks");
     w.seen.forget_all();
-    refused(
-        w.write("f", "y", &Basis::Shown),
-        FaultKind::Conflict,
-        "summarised away",
-    );
+    refused(w.write("f", "y", &Basis::Shown), FaultKind::Conflict, "summarised away");
 
     w.put("empty", "");
     w.show("empty", 1, 0);
-    w.write("empty", "x", &Basis::ShownWhole)
-        .expect("an empty file was seen whole");
+    w.write("empty", "x", &Basis::ShownWhole).expect("an empty file was seen whole");
 }
 
 #[test]
@@ -105,14 +77,9 @@ fn the_basis_of_a_plugin() {
     w.put("f", "one\n");
     let version = w.read("f").expect("there").version;
     w.put("f", "two\n");
-    refused(
-        w.write("f", "x", &Basis::Read(version)),
-        FaultKind::Conflict,
-        "has changed",
-    );
+    refused(w.write("f", "x", &Basis::Read(version)), FaultKind::Conflict, "has changed");
     let version = w.read("f").expect("there").version;
-    w.write("f", "three\n", &Basis::Read(version))
-        .expect("written");
+    w.write("f", "three\n", &Basis::Read(version)).expect("written");
 }
 
 #[test]
@@ -133,11 +100,7 @@ fn an_edit_moves_what_was_shown() {
         FaultKind::InvalidInput,
         "leads beyond the end",
     );
-    refused(
-        patch(&w, "g", 0, 0, "", &Basis::Absent),
-        FaultKind::NotFound,
-        "does not exist",
-    );
+    refused(patch(&w, "g", 0, 0, "", &Basis::Absent), FaultKind::NotFound, "does not exist");
 }
 
 #[test]
@@ -146,16 +109,9 @@ fn bytes_outside_the_change_stay() {
     let before = b"\xEF\xBB\xBFx=1 # caf\xE9\r\ny=2\r\n\0";
     w.put("f", before);
     w.show("f", 1, 3);
-    let at = before
-        .windows(3)
-        .position(|window| window == b"y=2")
-        .expect("there") as u64;
+    let at = before.windows(3).position(|window| window == b"y=2").expect("there") as u64;
     let receipt = patch(&w, "f", at + 2, 1, "3", &Basis::Shown).expect("edited");
-    assert!(
-        receipt.diff.starts_with("binary files differ"),
-        "{}",
-        receipt.diff
-    );
+    assert!(receipt.diff.starts_with("binary files differ"), "{}", receipt.diff);
     assert_eq!(
         std::fs::read(w.host("f")).expect("there"),
         b"\xEF\xBB\xBFx=1 # caf\xE9\r\ny=3\r\n\0"
@@ -215,13 +171,11 @@ fn links_survive() {
     w.link("dir/real", "one");
     w.link("one", "two");
     w.show("two", 1, 1);
-    w.write("two", "new\n", &Basis::ShownWhole)
-        .expect("written");
+    w.write("two", "new\n", &Basis::ShownWhole).expect("written");
     assert!(w.is_link("one") && w.is_link("two") && !w.is_link("dir/real"));
     assert_eq!(w.text("dir/real"), "new\n");
     // The alias and the file share what was shown.
-    w.write("dir/real", "newer\n", &Basis::ShownWhole)
-        .expect("written");
+    w.write("dir/real", "newer\n", &Basis::ShownWhole).expect("written");
     assert_eq!(w.names("dir"), ["real"]);
 }
 
@@ -233,10 +187,7 @@ fn a_hard_link_is_broken_and_named() {
     w.show("f", 1, 1);
     let receipt = w.write("f", "new\n", &Basis::ShownWhole).expect("written");
     assert!(receipt.note.expect("a note").contains("hard link"));
-    assert_eq!(
-        (w.text("f").as_str(), w.text("g").as_str()),
-        ("new\n", "old\n")
-    );
+    assert_eq!((w.text("f").as_str(), w.text("g").as_str()), ("new\n", "old\n"));
 }
 
 /// Another writer that never stops: its last word is either there or was replaced knowingly.
@@ -260,10 +211,7 @@ fn a_concurrent_writer_is_not_lost() {
         }
     });
     let left = w.names(".");
-    assert!(
-        left.iter().all(|name| !name.starts_with(".harness-tmp-")),
-        "{left:?}"
-    );
+    assert!(left.iter().all(|name| !name.starts_with(".harness-tmp-")), "{left:?}");
 }
 
 #[test]
@@ -282,11 +230,7 @@ fn directories_moves_and_removals() {
     w.jail.make_directory(&w.path("a/b/c")).expect("made");
     w.jail.make_directory(&w.path("a/b/c")).expect("fine twice");
     w.put("f", "x\n");
-    refused(
-        w.jail.make_directory(&w.path("f")),
-        FaultKind::Conflict,
-        "not a directory",
-    );
+    refused(w.jail.make_directory(&w.path("f")), FaultKind::Conflict, "not a directory");
     let (f, g) = (w.path("f"), w.path("a/new/g"));
     refused(
         w.jail.rename(&f, &g, &Basis::Shown, &w.seen),
@@ -294,9 +238,7 @@ fn directories_moves_and_removals() {
         "has not been read",
     );
     w.show("f", 1, 1);
-    w.jail
-        .rename(&f, &g, &Basis::Shown, &w.seen)
-        .expect("moved");
+    w.jail.rename(&f, &g, &Basis::Shown, &w.seen).expect("moved");
     assert_eq!(w.text("a/new/g"), "x\n");
     w.put("f", "other");
     refused(
@@ -305,30 +247,21 @@ fn directories_moves_and_removals() {
         "`f` already exists",
     );
     refused(
-        w.jail
-            .rename(&w.path("a"), &w.path("a/x"), &Basis::Shown, &w.seen),
+        w.jail.rename(&w.path("a"), &w.path("a/x"), &Basis::Shown, &w.seen),
         FaultKind::InvalidInput,
         "into itself",
     );
-    w.jail
-        .rename(&w.path("a"), &w.path("z"), &Basis::Shown, &w.seen)
-        .expect("a directory moves");
+    w.jail.rename(&w.path("a"), &w.path("z"), &Basis::Shown, &w.seen).expect("a directory moves");
     refused(
         w.jail.remove(&w.path("z"), &Basis::Shown, &w.seen),
         FaultKind::Conflict,
         "is not empty",
     );
     // What was shown moved along.
-    w.jail
-        .remove(&w.path("z/new/g"), &Basis::ShownWhole, &w.seen)
-        .expect("removed");
-    w.jail
-        .remove(&w.path("z/new"), &Basis::Shown, &w.seen)
-        .expect("removed");
+    w.jail.remove(&w.path("z/new/g"), &Basis::ShownWhole, &w.seen).expect("removed");
+    w.jail.remove(&w.path("z/new"), &Basis::Shown, &w.seen).expect("removed");
     w.link(w.outside().join("secret"), "link");
-    w.jail
-        .remove(&w.path("link"), &Basis::Shown, &w.seen)
-        .expect("the link itself goes");
+    w.jail.remove(&w.path("link"), &Basis::Shown, &w.seen).expect("the link itself goes");
     assert!(w.outside().join("secret").exists());
     refused(
         w.jail.remove(&w.path("gone"), &Basis::Shown, &w.seen),

@@ -29,72 +29,20 @@ fn reading_out() {
     let long = "n".repeat(300);
     let deep = "d/".repeat(3000);
     for (raw, kind, words) in [
-        (
-            "../outside/secret",
-            FaultKind::Denied,
-            "leads above the root",
-        ),
-        (
-            "dir/../../outside/secret",
-            FaultKind::Denied,
-            "leads above the root",
-        ),
-        (
-            secret,
-            FaultKind::Denied,
-            "absolute path outside the workspace",
-        ),
-        (
-            "/etc/passwd",
-            FaultKind::Denied,
-            "absolute path outside the workspace",
-        ),
-        (
-            "absolute",
-            FaultKind::Denied,
-            "`absolute` is a symbolic link that leads outside",
-        ),
-        (
-            "relative",
-            FaultKind::Denied,
-            "`relative` is a symbolic link that leads outside",
-        ),
-        (
-            "hop-again",
-            FaultKind::Denied,
-            "leads outside the workspace",
-        ),
-        (
-            "dir/way-out/secret",
-            FaultKind::Denied,
-            "`dir/way-out` is a symbolic link that leads",
-        ),
-        (
-            "dangling-out",
-            FaultKind::Denied,
-            "leads outside the workspace",
-        ),
-        (
-            "dangling-in",
-            FaultKind::NotFound,
-            "is a symbolic link to nothing",
-        ),
+        ("../outside/secret", FaultKind::Denied, "leads above the root"),
+        ("dir/../../outside/secret", FaultKind::Denied, "leads above the root"),
+        (secret, FaultKind::Denied, "absolute path outside the workspace"),
+        ("/etc/passwd", FaultKind::Denied, "absolute path outside the workspace"),
+        ("absolute", FaultKind::Denied, "`absolute` is a symbolic link that leads outside"),
+        ("relative", FaultKind::Denied, "`relative` is a symbolic link that leads outside"),
+        ("hop-again", FaultKind::Denied, "leads outside the workspace"),
+        ("dir/way-out/secret", FaultKind::Denied, "`dir/way-out` is a symbolic link that leads"),
+        ("dangling-out", FaultKind::Denied, "leads outside the workspace"),
+        ("dangling-in", FaultKind::NotFound, "is a symbolic link to nothing"),
         ("loop-a", FaultKind::Denied, "in a loop"),
-        (
-            "out-and-in",
-            FaultKind::Denied,
-            "leads outside the workspace",
-        ),
-        (
-            "proc/etc/passwd",
-            FaultKind::Denied,
-            "leads outside the workspace",
-        ),
-        (
-            "dir/inside/more",
-            FaultKind::NotFound,
-            "`dir/inside` is not a directory",
-        ),
+        ("out-and-in", FaultKind::Denied, "leads outside the workspace"),
+        ("proc/etc/passwd", FaultKind::Denied, "leads outside the workspace"),
+        ("dir/inside/more", FaultKind::NotFound, "`dir/inside` is not a directory"),
         ("a\0b", FaultKind::InvalidInput, "NUL"),
         (&long, FaultKind::InvalidInput, "over the limit of 255"),
         (&deep, FaultKind::InvalidInput, "over the limit of 4096"),
@@ -105,17 +53,10 @@ fn reading_out() {
         let written = w.write(raw, "gotcha", &Basis::Absent);
         if raw != "dangling-in" {
             let fault = written.expect_err(raw);
-            assert!(
-                !fault
-                    .to_string()
-                    .contains(w.jail.root().to_str().expect("utf-8"))
-            );
+            assert!(!fault.to_string().contains(w.jail.root().to_str().expect("utf-8")));
         }
     }
-    assert_eq!(
-        std::fs::read_to_string(secret).expect("still there"),
-        "secret"
-    );
+    assert_eq!(std::fs::read_to_string(secret).expect("still there"), "secret");
 }
 
 #[test]
@@ -127,22 +68,11 @@ fn links_that_stay_inside() {
     w.link(w.host("dir"), "absolute");
     w.link(".", "dir/self");
     w.link("..", "dir/parent");
-    for raw in [
-        "relative",
-        "dir/up",
-        "absolute/inside",
-        "dir/self/inside",
-        "dir/parent/relative",
-    ] {
+    for raw in ["relative", "dir/up", "absolute/inside", "dir/self/inside", "dir/parent/relative"] {
         assert_eq!(w.read(raw).expect(raw).bytes, b"inside", "{raw}");
     }
     let absolute = w.host("dir/inside");
-    assert_eq!(
-        w.read(absolute.to_str().expect("utf-8"))
-            .expect("absolute")
-            .bytes,
-        b"inside"
-    );
+    assert_eq!(w.read(absolute.to_str().expect("utf-8")).expect("absolute").bytes, b"inside");
 }
 
 #[test]
@@ -153,11 +83,7 @@ fn things_that_are_no_files() {
     let _listener = UnixListener::bind(w.host("socket")).expect("a socket");
     refused(w.read("fifo"), FaultKind::Unsupported, "is a FIFO");
     refused(w.read("socket"), FaultKind::Unsupported, "is a socket");
-    refused(
-        w.write("fifo", "x", &Basis::Absent),
-        FaultKind::Unsupported,
-        "is a FIFO",
-    );
+    refused(w.write("fifo", "x", &Basis::Absent), FaultKind::Unsupported, "is a FIFO");
     w.link("/dev/zero", "zero");
     refused(w.read("zero"), FaultKind::Denied, "leads outside");
     let device = nix::sys::stat::mknod(
@@ -184,82 +110,37 @@ fn git_and_spill_are_read_only() {
     assert_eq!(spilled, ".harness/spill/001-cargo-test.txt");
     assert_eq!(w.read(&spilled).expect("readable").bytes, b"long output");
     assert_eq!(w.read(".git/config").expect("readable").bytes, b"[core]");
-    refused(
-        w.read(".harness/spill/002-x.txt"),
-        FaultKind::NotFound,
-        "no spilled output",
-    );
-    refused(
-        w.read(".harness/spill/../../../outside/secret"),
-        FaultKind::Denied,
-        "above the root",
-    );
+    refused(w.read(".harness/spill/002-x.txt"), FaultKind::NotFound, "no spilled output");
+    refused(w.read(".harness/spill/../../../outside/secret"), FaultKind::Denied, "above the root");
 
     let any = Basis::Read(w.read(".git/config").expect("readable").version);
     let file = Basis::Read(w.read("file").expect("readable").version);
     let git = "which is read-only to the file tools";
-    for raw in [
-        ".git/config",
-        ".git/hooks/pre-commit",
-        "alias/config",
-        "config",
-        "sub/.git",
-        ".GIT/x",
-    ] {
+    for raw in
+        [".git/config", ".git/hooks/pre-commit", "alias/config", "config", "sub/.git", ".GIT/x"]
+    {
         let path = w.path(raw);
         refused(w.write(raw, "x", &any), FaultKind::Denied, git);
-        let insert = [Replacement {
-            offset: 0,
-            remove: 0,
-            insert: b"x".to_vec(),
-        }];
-        refused(
-            w.jail.patch(&path, &insert, &any, &w.seen),
-            FaultKind::Denied,
-            git,
-        );
+        let insert = [Replacement { offset: 0, remove: 0, insert: b"x".to_vec() }];
+        refused(w.jail.patch(&path, &insert, &any, &w.seen), FaultKind::Denied, git);
         // A name that is a link is itself no part of `.git`, only taken.
         let (kind, words) = match raw {
             "config" => (FaultKind::Conflict, "already exists"),
             _ => (FaultKind::Denied, git),
         };
-        refused(
-            w.jail.rename(&w.path("file"), &path, &file, &w.seen),
-            kind,
-            words,
-        );
+        refused(w.jail.rename(&w.path("file"), &path, &file, &w.seen), kind, words);
     }
     for raw in [".git", ".git/config/d", ".git/new/d", "alias/new/d"] {
         refused(w.jail.make_directory(&w.path(raw)), FaultKind::Denied, git);
     }
     for raw in [".git/config", ".git", "alias/config"] {
-        refused(
-            w.jail.remove(&w.path(raw), &any, &w.seen),
-            FaultKind::Denied,
-            git,
-        );
-        refused(
-            w.jail.rename(&w.path(raw), &w.path("y"), &any, &w.seen),
-            FaultKind::Denied,
-            git,
-        );
+        refused(w.jail.remove(&w.path(raw), &any, &w.seen), FaultKind::Denied, git);
+        refused(w.jail.rename(&w.path(raw), &w.path("y"), &any, &w.seen), FaultKind::Denied, git);
     }
-    refused(
-        w.write(&spilled, "x", &any),
-        FaultKind::Denied,
-        "read-only view",
-    );
-    refused(
-        w.jail.remove(&w.path(&spilled), &any, &w.seen),
-        FaultKind::Denied,
-        "read-only view",
-    );
+    refused(w.write(&spilled, "x", &any), FaultKind::Denied, "read-only view");
+    refused(w.jail.remove(&w.path(&spilled), &any, &w.seen), FaultKind::Denied, "read-only view");
     let into_view = w.path(".harness/spill/new");
-    refused(
-        w.jail.make_directory(&into_view),
-        FaultKind::Denied,
-        "read-only view",
-    );
+    refused(w.jail.make_directory(&into_view), FaultKind::Denied, "read-only view");
     assert_eq!(w.text(".git/config"), "[core]");
 }
 
@@ -285,11 +166,7 @@ fn swapped_midway() {
             if let Ok(content) = w.read("door/secret") {
                 assert_ne!(content.bytes, b"secret");
                 // A fault is as good as a write; a write outside is not.
-                let _ = w.write(
-                    "door/secret",
-                    "other",
-                    &Basis::Read(content.version.clone()),
-                );
+                let _ = w.write("door/secret", "other", &Basis::Read(content.version.clone()));
                 let _ = w.write("door/secret", "inside", &Basis::Shown);
             }
         }
@@ -306,19 +183,10 @@ fn what_is_no_workspace() {
     let w = Workspace::new();
     w.put("file", "x");
     let open = |path: &std::path::Path| Jail::open(path, None);
-    assert!(matches!(
-        open(&w.host("missing")),
-        Err(OpenError::NotFound(_))
-    ));
-    assert!(matches!(
-        open(&w.host("file")),
-        Err(OpenError::NotADirectory(_))
-    ));
+    assert!(matches!(open(&w.host("missing")), Err(OpenError::NotFound(_))));
+    assert!(matches!(open(&w.host("file")), Err(OpenError::NotADirectory(_))));
     assert!(matches!(open("/".as_ref()), Err(OpenError::FilesystemRoot)));
-    assert!(matches!(
-        open("/usr/..".as_ref()),
-        Err(OpenError::FilesystemRoot)
-    ));
+    assert!(matches!(open("/usr/..".as_ref()), Err(OpenError::FilesystemRoot)));
     let home = std::env::home_dir().expect("a home directory");
     if home.is_dir() {
         assert!(matches!(open(&home), Err(OpenError::HomeDirectory(_))));

@@ -15,22 +15,13 @@ fn private_directories() {
     let path = temp.path().join("a/state");
     let dir = PrivateDir::open(&path).expect("made with its parents");
     assert_eq!((mode(&path), dir.path()), (0o700, path.as_path()));
-    assert_eq!(
-        dir.read("x").expect_err("missing").kind(),
-        ErrorKind::NotFound
-    );
+    assert_eq!(dir.read("x").expect_err("missing").kind(), ErrorKind::NotFound);
     dir.write("x", b"one").expect("written");
     dir.write("x", b"two").expect("replaced");
     assert_eq!(dir.read("x").expect("there"), b"two");
-    assert_eq!(
-        (mode(&path.join("x")), dir.names().expect("names")),
-        (0o600, vec!["x".to_owned()])
-    );
+    assert_eq!((mode(&path.join("x")), dir.names().expect("names")), (0o600, vec!["x".to_owned()]));
     for name in ["../x", "a/b", "", ".."] {
-        assert!(
-            dir.write(name, b"").is_err() && dir.read(name).is_err(),
-            "{name}"
-        );
+        assert!(dir.write(name, b"").is_err() && dir.read(name).is_err(), "{name}");
         assert!(dir.subdirectory(name).is_err(), "{name}");
     }
     let below = dir.subdirectory("spill").expect("made");
@@ -52,18 +43,13 @@ fn configuration_files_are_capped() {
     let file = temp.path().join("f");
     std::fs::write(&file, "12345").expect("written");
     assert_eq!(read_capped(&file, 5).expect("fits"), b"12345");
-    assert_eq!(
-        read_capped(&file, 4).expect_err("too large").kind(),
-        ErrorKind::FileTooLarge
-    );
+    assert_eq!(read_capped(&file, 4).expect_err("too large").kind(), ErrorKind::FileTooLarge);
     assert_eq!(
         read_capped(temp.path(), 4).expect_err("a directory").kind(),
         ErrorKind::InvalidInput
     );
     assert_eq!(
-        read_capped(&temp.path().join("g"), 4)
-            .expect_err("none")
-            .kind(),
+        read_capped(&temp.path().join("g"), 4).expect_err("none").kind(),
         ErrorKind::NotFound
     );
 }

@@ -22,11 +22,8 @@ fn request(script: &str) -> Request {
 }
 
 fn shell(session: &str) -> Shell {
-    let host = [
-        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-        ("OPENAI_API_KEY", "k1"),
-        ("HOME", "/tmp"),
-    ];
+    let host =
+        [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "k1"), ("HOME", "/tmp")];
     let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
     Shell::new(allowed_environment(host.into_iter()), &unique(session))
 }
@@ -37,10 +34,7 @@ fn unique(name: &str) -> String {
 }
 
 async fn run(w: &Workspace, script: &str) -> Completion {
-    shell("one")
-        .run(&w.jail, request(script))
-        .await
-        .expect(script)
+    shell("one").run(&w.jail, request(script)).await.expect(script)
 }
 
 /// Whether a process runs whose command line holds this word.
@@ -50,15 +44,11 @@ fn runs(word: &str) -> bool {
         let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok();
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let is_dead = stat
-            .rsplit(')')
-            .next()
-            .is_some_and(|rest| rest.trim_start().starts_with('Z'));
+        let is_dead =
+            stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
         is_process
             && !is_dead
-            && String::from_utf8_lossy(&line)
-                .split('\0')
-                .any(|argument| argument == word)
+            && String::from_utf8_lossy(&line).split('\0').any(|argument| argument == word)
     })
 }
 
@@ -94,18 +84,10 @@ async fn what_comes_back() {
     w.put("sub/f", "x");
     for (script, ending, output) in [
         ("echo hi", Ending::Exited(0), "hi\n"),
-        (
-            "echo a; echo b >&2; echo c; exit 3",
-            Ending::Exited(3),
-            "a\nb\nc\n",
-        ),
+        ("echo a; echo b >&2; echo c; exit 3", Ending::Exited(3), "a\nb\nc\n"),
         ("kill -9 $$", Ending::Signalled(9), ""),
         ("printf 'a\\0b\\xff\\n'", Ending::Exited(0), "ab\u{FFFD}\n"),
-        (
-            "for i in $(seq 500); do printf \"\\r%d%%\" $i; done",
-            Ending::Exited(0),
-            "500%",
-        ),
+        ("for i in $(seq 500); do printf \"\\r%d%%\" $i; done", Ending::Exited(0), "500%"),
         ("printf '\\033[31mred\\033[0m'", Ending::Exited(0), "red"),
         ("read x; echo got:$x", Ending::Exited(0), "got:\n"),
         ("cat < /dev/tty || echo none", Ending::Exited(0), "none\n"),
@@ -114,11 +96,7 @@ async fn what_comes_back() {
         let done = run(&w, script).await;
         assert_eq!(done.ending, ending, "{script}");
         assert!(done.output.ends_with(output), "{script}: {:?}", done.output);
-        assert_eq!(
-            (done.omitted_bytes, done.spill, done.still_running),
-            (0, None, 0),
-            "{script}"
-        );
+        assert_eq!((done.omitted_bytes, done.spill, done.still_running), (0, None, 0), "{script}");
     }
 }
 
@@ -128,42 +106,17 @@ async fn where_and_with_what() {
     w.put("sub/f", "x");
     let shell = shell("two");
     let argv = Command::Argv(vec!["pwd".into()]);
-    let there = Request {
-        workdir: Some(w.path("sub")),
-        command: argv,
-        ..request("")
-    };
+    let there = Request { workdir: Some(w.path("sub")), command: argv, ..request("") };
     let done = shell.run(&w.jail, there).await.expect("ran");
-    assert_eq!(
-        done.output.trim_end(),
-        w.host("sub").to_str().expect("utf-8")
-    );
-    let fed = Request {
-        stdin: Some(b"fed".to_vec()),
-        ..request("cat")
-    };
+    assert_eq!(done.output.trim_end(), w.host("sub").to_str().expect("utf-8"));
+    let fed = Request { stdin: Some(b"fed".to_vec()), ..request("cat") };
     assert_eq!(shell.run(&w.jail, fed).await.expect("ran").output, "fed");
-    let unread = Request {
-        stdin: Some(vec![0; 1 << 20]),
-        ..request("true")
-    };
-    assert_eq!(
-        shell.run(&w.jail, unread).await.expect("ran").ending,
-        Ending::Exited(0)
-    );
-    let more = Request {
-        environment: vec![("MORE".into(), "yes".into())],
-        ..request("env")
-    };
+    let unread = Request { stdin: Some(vec![0; 1 << 20]), ..request("true") };
+    assert_eq!(shell.run(&w.jail, unread).await.expect("ran").ending, Ending::Exited(0));
+    let more = Request { environment: vec![("MORE".into(), "yes".into())], ..request("env") };
     let env = shell.run(&w.jail, more).await.expect("ran").output;
-    assert!(
-        env.contains("MORE=yes\n") && env.contains("GIT_TERMINAL_PROMPT=0\n"),
-        "{env}"
-    );
-    assert!(
-        !env.contains("OPENAI") && !env.contains("CARGO_PKG"),
-        "{env}"
-    );
+    assert!(env.contains("MORE=yes\n") && env.contains("GIT_TERMINAL_PROMPT=0\n"), "{env}");
+    assert!(!env.contains("OPENAI") && !env.contains("CARGO_PKG"), "{env}");
 }
 
 #[tokio::test]
@@ -171,44 +124,17 @@ async fn what_is_refused() {
     let w = Workspace::new();
     w.put("f", "x");
     let shell = shell("three");
-    let argv = |program: &str| Request {
-        command: Command::Argv(vec![program.into()]),
-        ..request("")
-    };
-    let at = |raw: &str| Request {
-        workdir: Some(w.path(raw)),
-        ..request("true")
-    };
+    let argv =
+        |program: &str| Request { command: Command::Argv(vec![program.into()]), ..request("") };
+    let at = |raw: &str| Request { workdir: Some(w.path(raw)), ..request("true") };
     let bad = vec![("A=B".to_owned(), String::new())];
     for (request, kind, words) in [
         (request(" "), FaultKind::InvalidInput, "is empty"),
         (request("a\0b"), FaultKind::InvalidInput, "NUL"),
-        (
-            request(&"x".repeat(200_000)),
-            FaultKind::TooLarge,
-            "write it to a file",
-        ),
-        (
-            argv("no-such-program"),
-            FaultKind::NotFound,
-            "program `no-such-program` was not found",
-        ),
-        (
-            Request {
-                timeout_ms: 0,
-                ..request("true")
-            },
-            FaultKind::InvalidInput,
-            "time-out",
-        ),
-        (
-            Request {
-                environment: bad,
-                ..request("true")
-            },
-            FaultKind::InvalidInput,
-            "variable",
-        ),
+        (request(&"x".repeat(200_000)), FaultKind::TooLarge, "write it to a file"),
+        (argv("no-such-program"), FaultKind::NotFound, "program `no-such-program` was not found"),
+        (Request { timeout_ms: 0, ..request("true") }, FaultKind::InvalidInput, "time-out"),
+        (Request { environment: bad, ..request("true") }, FaultKind::InvalidInput, "variable"),
         (at("none"), FaultKind::NotFound, "does not exist"),
         (at("f"), FaultKind::Unsupported, "is not a directory"),
     ] {
@@ -216,11 +142,7 @@ async fn what_is_refused() {
         refused(got, kind, words);
     }
     let bare = Shell::new(vec![("PATH".into(), "/nowhere".into())], "four");
-    refused(
-        bare.run(&w.jail, request("true")).await,
-        FaultKind::Unavailable,
-        "bash was not found",
-    );
+    refused(bare.run(&w.jail, request("true")).await, FaultKind::Unavailable, "bash was not found");
 }
 
 #[tokio::test]
@@ -247,10 +169,7 @@ async fn background_children_do_not_hold_the_call() {
         assert!(started.elapsed() < SOON, "{script}");
         assert_eq!(done.ending, Ending::Exited(0), "{script}");
         assert!(done.output.contains("hi\n"), "{script}: {}", done.output);
-        assert!(
-            done.still_running >= 1 || !script.contains("hi"),
-            "{script}"
-        );
+        assert!(done.still_running >= 1 || !script.contains("hi"), "{script}");
         until("the child runs on", || runs(&word)).await;
     }
     shell.end();
@@ -282,16 +201,10 @@ async fn at_the_time_out_everything_goes() {
          setsid sleep {away} & wait; wait; wait"
     );
     let started = Instant::now();
-    let limited = Request {
-        timeout_ms: 3000,
-        ..request(&script)
-    };
+    let limited = Request { timeout_ms: 3000, ..request(&script) };
     let done = shell.run(&w.jail, limited).await.expect("ran");
     assert!(started.elapsed() < SOON);
-    assert_eq!(
-        (done.ending, done.output.as_str()),
-        (Ending::TimedOut, "before\n")
-    );
+    assert_eq!((done.ending, done.output.as_str()), (Ending::TimedOut, "before\n"));
     assert_eq!(done.still_running, 0);
     for word in [plain, stubborn, away] {
         assert!(!runs(&word), "{word}");
@@ -302,18 +215,12 @@ async fn at_the_time_out_everything_goes() {
 async fn term_leaves_time_for_last_words() {
     let w = Workspace::new();
     let script = "trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.02; done";
-    let limited = Request {
-        timeout_ms: 3000,
-        ..request(script)
-    };
+    let limited = Request { timeout_ms: 3000, ..request(script) };
     let done = shell("eight").run(&w.jail, limited).await.expect("ran");
     assert_eq!(done.ending, Ending::TimedOut);
     // bash itself may say what became of the sleep in between.
     let said = &done.output;
-    assert!(
-        said.starts_with("on\n") && said.ends_with("bye\n"),
-        "{said}"
-    );
+    assert!(said.starts_with("on\n") && said.ends_with("bye\n"), "{said}");
 }
 
 /// A time-out in one call leaves alone what an earlier one left running.
@@ -325,10 +232,7 @@ async fn calls_do_not_end_each_other() {
     let script = format!("setsid sleep {word} >/dev/null 2>&1 &");
     shell.run(&w.jail, request(&script)).await.expect("ran");
     until("it runs", || runs(&word)).await;
-    let limited = Request {
-        timeout_ms: 300,
-        ..request("sleep 60")
-    };
+    let limited = Request { timeout_ms: 300, ..request("sleep 60") };
     let done = shell.run(&w.jail, limited).await.expect("ran");
     assert_eq!(done.ending, Ending::TimedOut);
     assert!(runs(&word));
@@ -379,13 +283,7 @@ async fn a_flood_is_bounded_and_spilled() {
     let path = w.path(&spill);
     let size = w.jail.stat(&path).expect("there").size_bytes;
     assert!((64 << 20..(64 << 20) + 200).contains(&size), "{size}");
-    assert!(
-        w.jail
-            .read(&path, 0, 10)
-            .expect("readable")
-            .bytes
-            .starts_with(b"first\n0123")
-    );
+    assert!(w.jail.read(&path, 0, 10).expect("readable").bytes.starts_with(b"first\n0123"));
 }
 
 #[tokio::test]

@@ -33,10 +33,7 @@ fn large_files_have_another_version() {
     assert_eq!(content.size_bytes, 17 * 1024 * 1024);
     assert!(content.version.starts_with("st:"), "{}", content.version);
     w.set_modified("large", 1_000_000);
-    let touched = w
-        .jail
-        .read(&path, 17 * 1024 * 1024 - 2, 10)
-        .expect("readable");
+    let touched = w.jail.read(&path, 17 * 1024 * 1024 - 2, 10).expect("readable");
     assert_eq!(touched.bytes, b"xx");
     assert_ne!(touched.version, content.version);
 }
@@ -50,10 +47,8 @@ fn entries_are_sorted_and_plain() {
     w.put(".harness-tmp-1-1", "left over");
     w.link("b.txt", "link");
     let entries = w.jail.entries(&JailPath::root()).expect("a listing");
-    let seen: Vec<(&str, EntryKind)> = entries
-        .iter()
-        .map(|entry| (entry.path.as_str(), entry.kind))
-        .collect();
+    let seen: Vec<(&str, EntryKind)> =
+        entries.iter().map(|entry| (entry.path.as_str(), entry.kind)).collect();
     let expected = [
         (".hidden", EntryKind::File),
         ("a", EntryKind::Directory),
@@ -64,15 +59,8 @@ fn entries_are_sorted_and_plain() {
     assert_eq!(entries[2].size_bytes, 2);
     let below = w.jail.entries(&w.path("a")).expect("a listing");
     assert_eq!(below[0].path.as_str(), "a/x");
-    refused(
-        w.jail.entries(&w.path("b.txt")),
-        FaultKind::Unsupported,
-        "is not a directory",
-    );
-    assert_eq!(
-        w.jail.stat(&w.path("link")).expect("there").kind,
-        EntryKind::File
-    );
+    refused(w.jail.entries(&w.path("b.txt")), FaultKind::Unsupported, "is not a directory");
+    assert_eq!(w.jail.stat(&w.path("link")).expect("there").kind, EntryKind::File);
 }
 
 #[test]
@@ -120,9 +108,5 @@ fn the_fingerprint_sees_changes() {
         assert_ne!(last, next, "change {number}");
         last = next;
     }
-    assert_eq!(
-        w.jail
-            .fingerprint(Instant::now() - Duration::from_millis(1)),
-        None
-    );
+    assert_eq!(w.jail.fingerprint(Instant::now() - Duration::from_millis(1)), None);
 }

@@ -23,11 +23,7 @@ impl Workspace {
         }
         fs::write(temp.path().join("outside/secret"), "secret").expect("a secret");
         let jail = Jail::open(&temp.path().join("w"), Some(&temp.path().join("spill")));
-        Workspace {
-            jail: jail.expect("a jail"),
-            temp,
-            seen: Observations::new(),
-        }
+        Workspace { jail: jail.expect("a jail"), temp, seen: Observations::new() }
     }
 
     /// The host path of something in the workspace.
@@ -79,12 +75,8 @@ impl Workspace {
 
     /// Sets the time of the last change, in seconds since 1970.
     pub(crate) fn set_modified(&self, path: &str, seconds: u64) {
-        let file = fs::File::options()
-            .write(true)
-            .open(self.host(path))
-            .expect(path);
-        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(seconds))
-            .expect(path);
+        let file = fs::File::options().write(true).open(self.host(path)).expect(path);
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(seconds)).expect(path);
     }
 
     /// Everything in the directory, sorted.
@@ -110,14 +102,11 @@ impl Workspace {
     pub(crate) fn show(&self, raw: &str, first: u64, last: u64) {
         let version = self.read(raw).expect(raw).version;
         let path = self.path(raw);
-        self.jail
-            .mark_shown(&path, &version, first, last, &self.seen)
-            .expect(raw);
+        self.jail.mark_shown(&path, &version, first, last, &self.seen).expect(raw);
     }
 
     pub(crate) fn write(&self, raw: &str, text: &str, basis: &Basis) -> Result<Receipt, Fault> {
-        self.jail
-            .write(&self.jail.parse(raw)?, text.as_bytes(), basis, &self.seen)
+        self.jail.write(&self.jail.parse(raw)?, text.as_bytes(), basis, &self.seen)
     }
 }
 
@@ -131,8 +120,5 @@ pub(crate) fn later() -> Instant {
 pub(crate) fn refused<T: std::fmt::Debug>(got: Result<T, Fault>, kind: FaultKind, words: &str) {
     let fault = got.expect_err(words);
     assert_eq!(fault.kind, kind, "{fault}");
-    assert!(
-        fault.to_string().contains(words),
-        "`{words}` not in: {fault}"
-    );
+    assert!(fault.to_string().contains(words), "`{words}` not in: {fault}");
 }

@@ -22,7 +22,7 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     let PluginCommand::List(flags) = command;
     let (settings, environment) = settings(&flags)?;
     // An empty directory to lend to tools while they say what they offer.
-    let scratch = std::env::temp_dir().join(format!("harness-{}", uuid::Uuid::now_v7().simple()));
+    let scratch = super::temporary("scratch");
     let directory = PrivateDir::open(&scratch)?;
     let workspace = Workspace::new(
         Jail::open(&scratch, None)?,

@@ -22,7 +22,7 @@ use crate::plugin::{Plugins, Profile, Tool};
 use crate::prompt;
 use crate::record::Record;
 use crate::session::Session;
-use crate::upstream::{Conversation, Offers, Passthrough, ToolChoice, ToolOffer, UpstreamError};
+use crate::upstream::{Conversation, Offers, ToolChoice, ToolOffer};
 
 /// A run under way. Dropping it cancels the run.
 #[derive(Debug)]
@@ -71,6 +71,7 @@ struct Started {
     limits: Limits,
     record: Record,
     hold: Hold,
+    id: String,
 }
 
 impl Harness {
@@ -125,7 +126,7 @@ impl Harness {
         let (sender, finished) = oneshot::channel();
         let cancel = self.cancel.child_token();
         let run = Run {
-            id,
+            id: id.clone(),
             session: session.id.clone(),
             workspace: session.directory.clone(),
             model: model.clone(),
@@ -143,6 +144,7 @@ impl Harness {
             limits,
             record,
             hold,
+            id,
         };
         self.runs.spawn(async move {
             let finished = drive(started, cancel).await;
@@ -205,6 +207,7 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
         limits,
         mut record,
         hold,
+        id,
     } = started;
     let mut task = Task {
         upstream: &harness.upstream,
@@ -253,6 +256,7 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
     record.end(ending.reason, &answer, error.as_ref().map(|error| error.message.clone())).await;
     let tally = record.tally();
     tracing::info!(
+        run = id,
         session = session.id,
         reason = ending.reason.as_str(),
         turns = tally.turns,

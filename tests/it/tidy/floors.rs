@@ -21,7 +21,7 @@ const FRONT_DOORS: [&str; 2] = ["cli", "demo"];
 /// What is named by its owner alone: the name, and the modules that may.
 const OWNED: [(&str, &[&str]); 5] = [
     ("wasmtime", &["plugin", "wit"]),
-    ("reqwest", &["upstream"]),
+    ("reqwest", &["upstream", "demo"]),
     ("rusqlite", &["ledger"]),
     ("cap_std", &[]),
     ("nix", &[]),

@@ -33,10 +33,8 @@ pub(super) fn check(
         };
     };
     match basis {
-        Basis::Absent => Err(
-            Fault::new(FaultKind::Conflict, format!("`{path}` already exists"))
-                .with_hint("read it and use edit to change it"),
-        ),
+        Basis::Absent => Err(Fault::new(FaultKind::Conflict, format!("`{path}` already exists"))
+            .with_hint("read it and use edit to change it")),
         Basis::Read(version) if *version == current.version => Ok(()),
         Basis::Read(_) => Err(changed(path)),
         Basis::Shown | Basis::ShownWhole => {
@@ -57,11 +55,8 @@ fn known<'a>(
     observed: Option<&'a Observed>,
 ) -> Result<&'a Observed, Fault> {
     let never = || {
-        Fault::new(
-            FaultKind::Conflict,
-            format!("`{path}` has not been read in this session"),
-        )
-        .with_hint("read it first, then send the change again")
+        Fault::new(FaultKind::Conflict, format!("`{path}` has not been read in this session"))
+            .with_hint("read it first, then send the change again")
     };
     let observed = observed.ok_or_else(never)?;
     if observed.is_forgotten {
@@ -82,34 +77,26 @@ fn known<'a>(
 
 /// The file is not what it was.
 pub(super) fn changed(path: &JailPath) -> Fault {
-    Fault::new(
-        FaultKind::Conflict,
-        format!("`{path}` has changed since it was read"),
-    )
-    .with_hint("re-read it, then make the change to what is there now")
+    Fault::new(FaultKind::Conflict, format!("`{path}` has changed since it was read"))
+        .with_hint("re-read it, then make the change to what is there now")
 }
 
 fn partly_shown(path: &JailPath, missing: &[(u64, u64)]) -> Fault {
     let mut ranges: Vec<String> = missing
         .iter()
         .take(MAX_LISTED_RANGES)
-        .map(|(first, last)| {
-            if first == last {
-                first.to_string()
-            } else {
-                format!("{first}-{last}")
-            }
-        })
+        .map(
+            |(first, last)| {
+                if first == last { first.to_string() } else { format!("{first}-{last}") }
+            },
+        )
         .collect();
     if missing.len() > MAX_LISTED_RANGES {
         ranges.push(format!("{} more ranges", missing.len() - MAX_LISTED_RANGES));
     }
     Fault::new(
         FaultKind::Conflict,
-        format!(
-            "only a part of `{path}` was read; not shown were lines {}",
-            ranges.join(", ")
-        ),
+        format!("only a part of `{path}` was read; not shown were lines {}", ranges.join(", ")),
     )
     .with_hint("read these lines before you replace the whole file, or use edit")
 }

@@ -33,14 +33,9 @@ pub(super) fn unified(path: &JailPath, old: Option<&[u8]>, new: &[u8]) -> String
     }
     let old_text = String::from_utf8_lossy(old_bytes);
     let new_text = String::from_utf8_lossy(new);
-    let diff = TextDiff::configure()
-        .timeout(MAX_SEARCH)
-        .diff_lines(old_text.as_ref(), new_text.as_ref());
-    let old_name = if old.is_some() {
-        format!("a/{path}")
-    } else {
-        "/dev/null".to_owned()
-    };
+    let diff =
+        TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old_text.as_ref(), new_text.as_ref());
+    let old_name = if old.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
     let text = diff
         .unified_diff()
         .context_radius(CONTEXT_LINES)
@@ -58,15 +53,10 @@ fn capped(text: String) -> String {
     if text.len() <= MAX_DIFF_BYTES {
         return text;
     }
-    let cut = text.as_bytes()[..MAX_DIFF_BYTES]
-        .iter()
-        .rposition(|byte| *byte == b'\n');
+    let cut = text.as_bytes()[..MAX_DIFF_BYTES].iter().rposition(|byte| *byte == b'\n');
     let kept = cut.map_or(0, |at| at + 1);
     let lines = text[kept..].lines().count();
-    format!(
-        "{}… {lines} more lines of this diff are not shown\n",
-        &text[..kept]
-    )
+    format!("{}… {lines} more lines of this diff are not shown\n", &text[..kept])
 }
 
 #[cfg(test)]

@@ -52,9 +52,7 @@ pub(super) fn install(
             notes.push("the file was a hard link: its other names keep the old content".to_owned());
         }
     }
-    file.write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     match current {
         None => put_new(&temporary, name).map_err(failed)?,
         Some(current) => put_over(&temporary, name, place, path, current, &mut notes)?,
@@ -62,10 +60,7 @@ pub(super) fn install(
     drop(temporary);
     let stat = handles::stat_of(&file).map_err(failed)?;
     let note = (!notes.is_empty()).then(|| notes.join("; "));
-    Ok(Installed {
-        version: version::of_bytes(bytes, &stat),
-        note,
-    })
+    Ok(Installed { version: version::of_bytes(bytes, &stat), note })
 }
 
 /// The owner first: changing it clears the set-id bits.
@@ -91,9 +86,7 @@ fn put_new(temporary: &Temporary<'_>, name: &str) -> io::Result<()> {
     match handles::rename_new_at(temporary.dir, temporary.name(), temporary.dir, name) {
         // A second name for the file is as exclusive, where the flag is not known.
         Err(err) if is_unknown_flag(&err) => {
-            temporary
-                .dir
-                .hard_link(temporary.name(), temporary.dir, name)
+            temporary.dir.hard_link(temporary.name(), temporary.dir, name)
         }
         done => done,
     }
@@ -164,10 +157,7 @@ fn has_same_bytes(
 
 pub(super) fn is_unknown_flag(err: &io::Error) -> bool {
     let errno = err.raw_os_error().map(Errno::from_raw);
-    matches!(
-        errno,
-        Some(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP)
-    )
+    matches!(errno, Some(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP))
 }
 
 /// A temporary file, gone when this is dropped, whatever then bears its name.
@@ -216,14 +206,8 @@ fn sweep(jail: &Jail, dir: &Dir) {
     }
     let Ok(entries) = dir.entries() else { return };
     let oldest = SystemTime::now() - LEFTOVER_AGE;
-    let oldest = oldest
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |age| age.as_millis());
-    for name in entries
-        .flatten()
-        .map(|entry| entry.file_name())
-        .filter(|name| is_temporary(name))
-    {
+    let oldest = oldest.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    for name in entries.flatten().map(|entry| entry.file_name()).filter(|name| is_temporary(name)) {
         let is_old =
             handles::stat_at(dir, &name).is_ok_and(|stat| u128::from(stat.modified_ms()) < oldest);
         if is_old {

@@ -7,10 +7,7 @@ use crate::lines::{LineSet, breaks};
 
 /// Applies replacements to `old`. The error completes the sentence "`path`: …".
 pub(super) fn splice(old: &[u8], replacements: &[Replacement]) -> Result<Vec<u8>, String> {
-    let grown: usize = replacements
-        .iter()
-        .map(|replacement| replacement.insert.len())
-        .sum();
+    let grown: usize = replacements.iter().map(|replacement| replacement.insert.len()).sum();
     let mut new = Vec::with_capacity(old.len() + grown);
     let mut next = 0;
     for replacement in replacements {
@@ -51,14 +48,7 @@ pub(super) fn shift(known: &LineSet, old: &[u8], replacements: &[Replacement]) -
         let end = start + replacement.remove as usize;
         let first = line + breaks(&old[at..start]);
         let last = first + breaks(&old[start..end]);
-        copy(
-            known,
-            &mut new,
-            touched + 1,
-            first.saturating_sub(1),
-            added,
-            removed,
-        );
+        copy(known, &mut new, touched + 1, first.saturating_sub(1), added, removed);
         let insert = &replacement.insert;
         let new_first = first + added - removed;
         let new_last = new_first + breaks(insert);
@@ -72,14 +62,7 @@ pub(super) fn shift(known: &LineSet, old: &[u8], replacements: &[Replacement]) -
             }
         } else {
             let ends_with_break = insert.last() == Some(&b'\n');
-            new.add(
-                new_first,
-                if ends_with_break {
-                    new_last - 1
-                } else {
-                    new_last
-                },
-            );
+            new.add(new_first, if ends_with_break { new_last - 1 } else { new_last });
             if ends_with_break && known.contains(last) {
                 new.add(new_last, new_last);
             }
@@ -108,11 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn replacement(offset: u64, remove: u64, insert: &str) -> Replacement {
-        Replacement {
-            offset,
-            remove,
-            insert: insert.as_bytes().to_vec(),
-        }
+        Replacement { offset, remove, insert: insert.as_bytes().to_vec() }
     }
 
     fn check(old: &str, known: &[(u64, u64)], edits: &[Replacement], expected: &[(u64, u64)]) {
@@ -120,11 +99,7 @@ mod tests {
         for (first, last) in known {
             set.add(*first, *last);
         }
-        assert_eq!(
-            shift(&set, old.as_bytes(), edits).ranges(),
-            expected,
-            "{old:?} {edits:?}"
-        );
+        assert_eq!(shift(&set, old.as_bytes(), edits).ranges(), expected, "{old:?} {edits:?}");
     }
 
     #[test]
@@ -151,10 +126,7 @@ mod tests {
         assert!(splice(b"abc", &[replacement(4, 0, "")]).is_err());
         assert!(splice(b"abc", &[replacement(u64::MAX, 1, "")]).is_err());
         assert!(splice(b"abc", &[replacement(1, 1, ""), replacement(1, 1, "")]).is_err());
-        assert_eq!(
-            splice(b"abc", &[replacement(3, 0, "d")]),
-            Ok(b"abcd".to_vec())
-        );
+        assert_eq!(splice(b"abc", &[replacement(3, 0, "d")]), Ok(b"abcd".to_vec()));
     }
 
     proptest! {

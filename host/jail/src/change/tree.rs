@@ -97,11 +97,10 @@ impl Jail {
             _ => handles::remove_file_at(&place.dir, name),
         };
         removed.map_err(|err| match err.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::ENOTEMPTY) => Fault::new(
-                FaultKind::Conflict,
-                format!("directory `{path}` is not empty"),
-            )
-            .with_hint("remove what is in it first"),
+            Some(Errno::ENOTEMPTY) => {
+                Fault::new(FaultKind::Conflict, format!("directory `{path}` is not empty"))
+                    .with_hint("remove what is in it first")
+            }
             _ => Fault::from_io("remove", path, &err),
         })?;
         seen.removed(&place.real);
@@ -145,11 +144,5 @@ fn check_file(
         return Ok(());
     }
     let current = load(place, path)?;
-    basis::check(
-        path,
-        place,
-        basis,
-        current.as_ref(),
-        seen.of(&place.real).as_ref(),
-    )
+    basis::check(path, place, basis, current.as_ref(), seen.of(&place.real).as_ref())
 }

@@ -58,11 +58,8 @@ impl Jail {
         let place = self.place(&root, LastLink::Follow)?;
         place.open_dir(&root)?;
         let below = |path: &str| walk::join(if root.is_root() { "" } else { root.as_str() }, path);
-        let roots: Vec<String> = self
-            .roots()
-            .iter()
-            .map(|spelling| walk::join(spelling, &below("")))
-            .collect();
+        let roots: Vec<String> =
+            self.roots().iter().map(|spelling| walk::join(spelling, &below(""))).collect();
         let pattern = Pattern::parse(&query.pattern, &roots)?;
         let mut found: Vec<Entry> = self.exact(&query.pattern, &root).into_iter().collect();
         let mut ignored = 0;
@@ -70,9 +67,7 @@ impl Jail {
         // Every match lies below the literal head of the pattern; when that is missing, so are they.
         let start_path = self.parse(&below(&pattern.start))?;
         let start = self.place(&start_path, LastLink::Follow).ok();
-        if let Some(dir) = start
-            .as_ref()
-            .and_then(|start| start.open_dir(&start_path).ok())
+        if let Some(dir) = start.as_ref().and_then(|start| start.open_dir(&start_path).ok())
             && start_path.inside_spill().is_none()
         {
             let real = start.map(|start| start.real).unwrap_or_default();
@@ -87,9 +82,7 @@ impl Jail {
                         && !walk::is_excluded(&self.dir, &place.real, true),
                     real,
                     root: Some(
-                        self.dir
-                            .try_clone()
-                            .map_err(|err| Fault::from_io("open", &root, &err))?,
+                        self.dir.try_clone().map_err(|err| Fault::from_io("open", &root, &err))?,
                     ),
                     ignored: if query.include_ignored {
                         Ignored::Enter
@@ -97,37 +90,22 @@ impl Jail {
                         Ignored::Count(MAX_COUNTED_IGNORED)
                     },
                 };
-                let skip = if root.is_root() {
-                    0
-                } else {
-                    root.as_str().len() + 1
-                };
+                let skip = if root.is_root() { 0 } else { root.as_str().len() + 1 };
                 let (matches, left_out) = collect(walk_start, &pattern, skip, deadline)?;
                 let exact: HashSet<JailPath> =
                     found.iter().map(|entry| entry.path.clone()).collect();
                 let is_exact = |path: &str| exact.contains(&JailPath::trusted(path.to_owned()));
                 ignored = left_out.iter().filter(|path| !is_exact(path)).count() as u64;
-                found.extend(
-                    matches
-                        .into_iter()
-                        .filter(|entry| !exact.contains(&entry.path)),
-                );
+                found.extend(matches.into_iter().filter(|entry| !exact.contains(&entry.path)));
             }
         }
         found.sort_by(|a, b| {
             (Reverse(a.modified_ms), &a.path).cmp(&(Reverse(b.modified_ms), &b.path))
         });
         let total = found.len() as u64;
-        let entries = found
-            .into_iter()
-            .skip(query.offset as usize)
-            .take(query.limit as usize)
-            .collect();
-        Ok(GlobPage {
-            entries,
-            total,
-            ignored,
-        })
+        let entries =
+            found.into_iter().skip(query.offset as usize).take(query.limit as usize).collect();
+        Ok(GlobPage { entries, total, ignored })
     }
 
     /// The pattern taken as a path, if something is there.

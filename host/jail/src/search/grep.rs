@@ -159,23 +159,11 @@ struct Search<'a> {
 impl Search<'_> {
     /// Counts in every file below a directory.
     fn tree(&self, root: &JailPath, place: Place) -> Result<Tally, Fault> {
-        let shown = if root.is_root() {
-            String::new()
-        } else {
-            root.as_str().to_owned()
-        };
+        let shown = if root.is_root() { String::new() } else { root.as_str().to_owned() };
         let skip = if shown.is_empty() { 0 } else { shown.len() + 1 };
-        let roots: Vec<String> = self
-            .jail
-            .roots()
-            .iter()
-            .map(|spelling| walk::join(spelling, &shown))
-            .collect();
-        let files = self
-            .query
-            .files
-            .as_deref()
-            .map(|files| Pattern::parse(files, &roots));
+        let roots: Vec<String> =
+            self.jail.roots().iter().map(|spelling| walk::join(spelling, &shown)).collect();
+        let files = self.query.files.as_deref().map(|files| Pattern::parse(files, &roots));
         let files = files.transpose()?;
         let failed = |err| Fault::from_io("open", root, &err);
         let start = Start {
@@ -187,19 +175,13 @@ impl Search<'_> {
                 None => Some(self.jail.dir.try_clone().map_err(failed)?),
             },
             is_ignored: false,
-            ignored: if self.query.include_ignored {
-                Ignored::Enter
-            } else {
-                Ignored::Leave
-            },
+            ignored: if self.query.include_ignored { Ignored::Enter } else { Ignored::Leave },
         };
         let state = || (matching::searcher(self.query, false), Tally::default());
         let visit = |(searcher, tally): &mut (Searcher, Tally), found: walk::Found<'_>| {
             if found.kind == EntryKind::File
                 && !found.is_ignored
-                && files
-                    .as_ref()
-                    .is_none_or(|files| files.matches(&found.path[skip..]))
+                && files.as_ref().is_none_or(|files| files.matches(&found.path[skip..]))
             {
                 self.count(searcher, tally, found.dir, found.name, found.path);
             }
@@ -208,13 +190,11 @@ impl Search<'_> {
         if !is_complete {
             self.is_late.store(true, Ordering::Relaxed);
         }
-        Ok(tallies
-            .into_iter()
-            .fold(Tally::default(), |mut all, (_, tally)| {
-                all.files.extend(tally.files);
-                all.searched += tally.searched;
-                all
-            }))
+        Ok(tallies.into_iter().fold(Tally::default(), |mut all, (_, tally)| {
+            all.files.extend(tally.files);
+            all.searched += tally.searched;
+            all
+        }))
     }
 
     /// Counts in one named file.
@@ -223,13 +203,7 @@ impl Search<'_> {
         let mut tally = Tally::default();
         let mut searcher = matching::searcher(self.query, false);
         let name = place.name.as_deref().unwrap_or_default();
-        self.count(
-            &mut searcher,
-            &mut tally,
-            &place.dir,
-            OsStr::new(name),
-            path.to_string(),
-        );
+        self.count(&mut searcher, &mut tally, &place.dir, OsStr::new(name), path.to_string());
         Ok(tally)
     }
 
@@ -246,11 +220,7 @@ impl Search<'_> {
             return;
         };
         let is_first_enough = self.query.mode == GrepMode::Files;
-        let mut counter = Counter {
-            matches: 0,
-            is_first_enough,
-            is_binary: false,
-        };
+        let mut counter = Counter { matches: 0, is_first_enough, is_binary: false };
         let done = text.search(searcher, self.matcher, &mut counter, self.deadline);
         self.note(done);
         tally.searched += 1;
@@ -311,13 +281,7 @@ impl Search<'_> {
             has_more.then_some("limit")
         };
         let stopped = stopped.map(str::to_owned);
-        Ok(GrepPage {
-            files,
-            total_matches,
-            total_files,
-            searched: 0,
-            stopped,
-        })
+        Ok(GrepPage { files, total_matches, total_files, searched: 0, stopped })
     }
 
     /// One file of the page, and what is left of the text budget.
@@ -338,14 +302,6 @@ impl Search<'_> {
         }
         let version = text.version();
         let rest = collector.budget_bytes;
-        Some((
-            GrepFile {
-                path,
-                version,
-                matches,
-                lines: collector.lines,
-            },
-            rest,
-        ))
+        Some((GrepFile { path, version, matches, lines: collector.lines }, rest))
     }
 }

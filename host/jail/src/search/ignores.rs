@@ -33,11 +33,7 @@ pub(super) struct Ignores {
 impl Ignores {
     /// No rules.
     pub(super) fn none() -> Arc<Ignores> {
-        Arc::new(Ignores {
-            rules: Vec::new(),
-            prefix: 0,
-            above: None,
-        })
+        Arc::new(Ignores { rules: Vec::new(), prefix: 0, above: None })
     }
 
     /// Adds the rules of the directory at `path` (empty for the root). `names` are what it holds.
@@ -62,11 +58,7 @@ impl Ignores {
             return Arc::clone(self);
         }
         let prefix = if path.is_empty() { 0 } else { path.len() + 1 };
-        Arc::new(Ignores {
-            rules,
-            prefix,
-            above: Some(Arc::clone(self)),
-        })
+        Arc::new(Ignores { rules, prefix, above: Some(Arc::clone(self)) })
     }
 
     /// Whether the rules exclude `path` itself, which lies in the directory of these rules.

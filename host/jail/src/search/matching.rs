@@ -43,10 +43,7 @@ const LEAD_CHARS: usize = 100;
 /// `invalid-input` with what the regex parser said.
 pub(super) fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Fault> {
     let mut builder = RegexMatcherBuilder::new();
-    builder
-        .fixed_strings(query.literal)
-        .case_insensitive(query.ignore_case)
-        .multi_line(true);
+    builder.fixed_strings(query.literal).case_insensitive(query.ignore_case).multi_line(true);
     if !query.multiline {
         // `$` then matches before `\r\n` too.
         builder.crlf(true);
@@ -61,10 +58,7 @@ pub(super) fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Fault> {
         };
         Fault::new(
             FaultKind::InvalidInput,
-            format!(
-                "pattern `{}` is not a valid regular expression: {err}",
-                query.pattern
-            ),
+            format!("pattern `{}` is not a valid regular expression: {err}", query.pattern),
         )
         .with_hint(hint)
     })
@@ -111,10 +105,7 @@ impl Text {
         buffer.clear();
         buffer.reserve(stat.size_bytes as usize + 1);
         // The plain file reads into memory that was not cleared first.
-        file.into_std()
-            .take(version::HASHED_BYTES)
-            .read_to_end(&mut buffer)
-            .ok()?;
+        file.into_std().take(version::HASHED_BYTES).read_to_end(&mut buffer).ok()?;
         Some(Text::Held(buffer, stat))
     }
 
@@ -159,24 +150,12 @@ impl Text {
             Text::Held(bytes, _) if bytes.len() <= QUICK_BYTES => {
                 searcher.search_slice(matcher, bytes, sink)
             }
-            Text::Held(bytes, _) => searcher.search_reader(
-                matcher,
-                Blocks {
-                    inner: &bytes[..],
-                    deadline,
-                },
-                sink,
-            ),
+            Text::Held(bytes, _) => {
+                searcher.search_reader(matcher, Blocks { inner: &bytes[..], deadline }, sink)
+            }
             Text::Large(file, _) => {
                 searcher.set_binary_detection(BinaryDetection::quit(0));
-                let done = searcher.search_reader(
-                    matcher,
-                    Blocks {
-                        inner: file,
-                        deadline,
-                    },
-                    sink,
-                );
+                let done = searcher.search_reader(matcher, Blocks { inner: file, deadline }, sink);
                 searcher.set_binary_detection(BinaryDetection::none());
                 done
             }
@@ -273,11 +252,7 @@ impl<'a> Collector<'a> {
             Some(Ok(Some(found))) => found.start(),
             _ => 0,
         };
-        GrepLine {
-            number,
-            text: window(bytes, start),
-            is_match,
-        }
+        GrepLine { number, text: window(bytes, start), is_match }
     }
 }
 
@@ -358,10 +333,7 @@ mod tests {
     fn windows() {
         assert_eq!(window(b"abc\r\n", 1), "abc");
         assert_eq!(window("é".repeat(500).as_bytes(), 0), "é".repeat(500));
-        assert_eq!(
-            window("é".repeat(501).as_bytes(), 0),
-            format!("{}…", "é".repeat(500))
-        );
+        assert_eq!(window("é".repeat(501).as_bytes(), 0), format!("{}…", "é".repeat(500)));
         let far = format!("{}NEEDLE{}", "x".repeat(10_000), "y".repeat(10_000));
         let text = window(far.as_bytes(), 10_000);
         assert!(text.starts_with("…x") && text.ends_with("y…") && text.contains("xNEEDLEy"));

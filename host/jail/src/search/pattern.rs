@@ -44,11 +44,7 @@ impl Pattern {
             return Err(Fault::new(FaultKind::InvalidInput, "the pattern is empty")
                 .with_hint("use `**/*` for everything"));
         }
-        let full = if body.contains('/') {
-            body.to_owned()
-        } else {
-            format!("**/{body}")
-        };
+        let full = if body.contains('/') { body.to_owned() } else { format!("**/{body}") };
         let matcher = GlobBuilder::new(&full)
             .literal_separator(true)
             .backslash_escape(true)
@@ -62,11 +58,7 @@ impl Pattern {
                 .with_hint("escape a literal `[`, `{`, `*` or `?` with a backslash")
             })?
             .compile_matcher();
-        Ok(Pattern {
-            matcher,
-            start: literal_start(&full),
-            wants_directories,
-        })
+        Ok(Pattern { matcher, start: literal_start(&full), wants_directories })
     }
 
     /// Whether `path`, relative to where the search starts, matches.
@@ -86,10 +78,8 @@ fn literal_start(pattern: &str) -> String {
     let literal = parts[..parts.len() - 1]
         .iter()
         .take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\', ',']));
-    let literal: Vec<&str> = literal
-        .copied()
-        .filter(|part| !part.is_empty() && *part != ".")
-        .collect();
+    let literal: Vec<&str> =
+        literal.copied().filter(|part| !part.is_empty() && *part != ".").collect();
     // A brace that opens later and holds a slash makes what seems a directory a part of it; one
     // that opened earlier has ended the literal parts already.
     literal.join("/")
@@ -135,10 +125,7 @@ mod tests {
     #[test]
     fn refusals() {
         for pattern in ["/etc/*", "../x", "a/../b", "", "a[", "{a"] {
-            assert!(
-                Pattern::parse(pattern, &["/w".to_owned()]).is_err(),
-                "{pattern}"
-            );
+            assert!(Pattern::parse(pattern, &["/w".to_owned()]).is_err(), "{pattern}");
         }
     }
 }

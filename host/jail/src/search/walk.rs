@@ -93,9 +93,7 @@ pub(crate) fn walk<S: Send>(
         is_ignored: start.is_ignored,
         work: Work::List(None),
     }]);
-    let threads = std::thread::available_parallelism()
-        .map_or(1, NonZero::get)
-        .min(MAX_THREADS);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let work = || {
         let mut own = state();
         while let Some(task) = walk.next() {
@@ -125,9 +123,7 @@ fn rules_above(root: &Dir, real: &str) -> Arc<Ignores> {
     let mut path = String::new();
     for part in real.split('/').filter(|part| !part.is_empty()) {
         let Ok(dir) = here else { break };
-        rules = rules.below(&dir, &path, |name| {
-            handles::stat_at(&dir, name.as_ref()).is_ok()
-        });
+        rules = rules.below(&dir, &path, |name| handles::stat_at(&dir, name.as_ref()).is_ok());
         path = join(&path, part);
         here = handles::open_dir_at(&dir, part.as_ref());
     }
@@ -203,13 +199,7 @@ impl Walk {
                     let path = join(&task.path, &name.to_string_lossy());
                     visit(
                         state,
-                        Found {
-                            dir: &task.dir,
-                            name,
-                            path,
-                            kind: *kind,
-                            is_ignored: *is_ignored,
-                        },
+                        Found { dir: &task.dir, name, path, kind: *kind, is_ignored: *is_ignored },
                     );
                 }
             }
@@ -228,11 +218,7 @@ impl Walk {
                     return;
                 };
                 let name = name.to_string_lossy();
-                (
-                    Arc::new(dir),
-                    join(&task.path, &name),
-                    join(&task.real, &name),
-                )
+                (Arc::new(dir), join(&task.path, &name), join(&task.real, &name))
             }
         };
         let Ok(entries) = dir.entries() else { return };
@@ -250,10 +236,7 @@ impl Walk {
                 _ if is_temporary(&name) => continue,
                 _ => {}
             }
-            let kind = entry
-                .file_type()
-                .ok()
-                .and_then(|file_type| kind_of(&file_type));
+            let kind = entry.file_type().ok().and_then(|file_type| kind_of(&file_type));
             let kind = kind.or_else(|| handles::stat_at(&dir, &name).ok().map(|stat| stat.kind));
             listed.extend(kind.map(|kind| (name, kind)));
         }
@@ -266,16 +249,7 @@ impl Walk {
         } else {
             Arc::clone(&task.rules)
         };
-        self.queue_listed(
-            task,
-            listed,
-            &Listed {
-                dir,
-                path,
-                real,
-                rules,
-            },
-        );
+        self.queue_listed(task, listed, &Listed { dir, path, real, rules });
     }
 
     fn queue_listed(&self, task: &Task, listed: Vec<(OsString, EntryKind)>, here: &Listed) {
@@ -306,15 +280,9 @@ impl Walk {
     /// Takes one entry from the budget; false when nothing is left of it.
     fn spend(&self) -> bool {
         let take = |left: usize| {
-            if left == usize::MAX {
-                Some(left)
-            } else {
-                left.checked_sub(1)
-            }
+            if left == usize::MAX { Some(left) } else { left.checked_sub(1) }
         };
-        self.budget
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .is_ok()
+        self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     fn check_late(&self) -> bool {
@@ -327,11 +295,7 @@ impl Walk {
     fn push(&self, tasks: Vec<Task>) {
         let mut queue = self.queue();
         for task in tasks {
-            if task.is_ignored {
-                queue.later.push(task)
-            } else {
-                queue.tasks.push(task)
-            }
+            if task.is_ignored { queue.later.push(task) } else { queue.tasks.push(task) }
         }
         drop(queue);
         self.changed.notify_all();
@@ -349,10 +313,7 @@ impl Walk {
             if queue.running == 0 {
                 return None;
             }
-            queue = self
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

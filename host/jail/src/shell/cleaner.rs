@@ -87,11 +87,7 @@ impl Cleaner {
             if self.state == State::Text {
                 // All of U+0080 to U+009F starts with this byte, and little else does.
                 let is_special = |byte: &u8| *byte < b' ' || *byte == 0x7F || *byte == 0xC2;
-                let plain = text
-                    .as_bytes()
-                    .iter()
-                    .position(is_special)
-                    .unwrap_or(text.len());
+                let plain = text.as_bytes().iter().position(is_special).unwrap_or(text.len());
                 if plain > 0 {
                     self.plain(&text[..plain], out);
                     text = &text[plain..];
@@ -209,10 +205,7 @@ mod tests {
     fn cleaned() {
         check(b"plain\ttext\n", "plain\ttext\n");
         check(b"\x1b[1;31mred\x1b[0m\x1b[K\n", "red\n");
-        check(
-            b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n",
-            "alink\n",
-        );
+        check(b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n", "alink\n");
         check(b"\x1b(Ba\x1bMb\x1b7c", "abc");
         check(b"\r0%\r50%\r100%", "100%");
         check(b"\r0%\r100%\r\ndone\r\n", "100%\ndone\n");

@@ -66,12 +66,7 @@ impl Drain {
             }
             let _ = report.send(Progress::Over);
         });
-        Ok(Drain {
-            output,
-            progress,
-            probe,
-            task: task.abort_handle(),
-        })
+        Ok(Drain { output, progress, probe, task: task.abort_handle() })
     }
 
     /// Waits for the end of the output, but no longer than until the pipe was empty for `quiet` or
@@ -95,21 +90,13 @@ impl Drain {
 
     fn is_pipe_empty(&self) -> bool {
         let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
-        probe
-            .as_ref()
-            .is_none_or(|probe| !matches!(ioctl_fionread(probe), Ok(1..)))
+        probe.as_ref().is_none_or(|probe| !matches!(ioctl_fionread(probe), Ok(1..)))
     }
 
     /// Takes what was kept; what comes later is dropped.
     pub(super) fn take(&self) -> Kept {
-        self.probe
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        lock(&self.output)
-            .take()
-            .map(Output::finish)
-            .unwrap_or_default()
+        self.probe.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lock(&self.output).take().map(Output::finish).unwrap_or_default()
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -91,10 +91,8 @@ mod tests {
             ("EDITOR", "vi"),
             ("TERM", "xterm"),
         ];
-        let allowed = allowed_environment(
-            host.map(|(name, value)| (name.into(), value.into()))
-                .into_iter(),
-        );
+        let allowed =
+            allowed_environment(host.map(|(name, value)| (name.into(), value.into())).into_iter());
         let mut names: Vec<&str> = allowed.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         let mut expected: Vec<&str> = SET.map(|(name, _)| name).to_vec();

@@ -45,11 +45,7 @@ enum Spill {
     /// Nothing had to be written yet; where and under which name it would be.
     Ready(SpillDir, String),
     /// Being written.
-    Open {
-        path: String,
-        file: File,
-        written_bytes: u64,
-    },
+    Open { path: String, file: File, written_bytes: u64 },
     /// At its limit, or the disk is full.
     Stopped(String),
 }
@@ -60,12 +56,7 @@ impl Output {
             Some(spill_dir) => Spill::Ready(spill_dir, name_hint.to_owned()),
             None => Spill::Off,
         };
-        Output {
-            cleaner: Cleaner::default(),
-            tail: String::new(),
-            total_bytes: 0,
-            spill,
-        }
+        Output { cleaner: Cleaner::default(), tail: String::new(), total_bytes: 0, spill }
     }
 
     /// Takes bytes as they come.
@@ -87,11 +78,7 @@ impl Output {
             Spill::Open { path, .. } | Spill::Stopped(path) => Some(path),
             Spill::Off | Spill::Ready(..) => None,
         };
-        Kept {
-            output,
-            omitted_bytes,
-            spill,
-        }
+        Kept { output, omitted_bytes, spill }
     }
 
     fn append(&mut self, cleaned: &str) {
@@ -115,11 +102,7 @@ impl Output {
     fn open_spill(&mut self) {
         if let Spill::Ready(spill_dir, name_hint) = &self.spill {
             self.spill = match spill_dir.create(name_hint) {
-                Ok((path, file)) => Spill::Open {
-                    path,
-                    file,
-                    written_bytes: 0,
-                },
+                Ok((path, file)) => Spill::Open { path, file, written_bytes: 0 },
                 // Without a file the end of the output is still worth having.
                 Err(_) => Spill::Off,
             };
@@ -130,21 +113,12 @@ impl Output {
     }
 
     fn write_spill(&mut self, text: &str) {
-        let Spill::Open {
-            path,
-            file,
-            written_bytes,
-        } = &mut self.spill
-        else {
+        let Spill::Open { path, file, written_bytes } = &mut self.spill else {
             return;
         };
         let left = MAX_SPILLED_BYTES.saturating_sub(*written_bytes);
         let fits = text.len() as u64 <= left;
-        let end = if fits {
-            text.len()
-        } else {
-            text.floor_char_boundary(left as usize)
-        };
+        let end = if fits { text.len() } else { text.floor_char_boundary(left as usize) };
         let written = file.write_all(&text.as_bytes()[..end]);
         *written_bytes += end as u64;
         if fits && written.is_ok() {
@@ -165,10 +139,8 @@ fn cut_to_keep(text: &str) -> usize {
     if text.as_bytes()[least - 1] == b'\n' {
         return least;
     }
-    let near = text.as_bytes()[least..]
-        .iter()
-        .take(LINE_SLACK_BYTES)
-        .position(|byte| *byte == b'\n');
+    let near =
+        text.as_bytes()[least..].iter().take(LINE_SLACK_BYTES).position(|byte| *byte == b'\n');
     match near {
         Some(at) if least + at + 1 < text.len() => least + at + 1,
         _ => least,
@@ -183,11 +155,7 @@ mod tests {
     fn short_output_is_whole() {
         let mut output = Output::new(None, "x");
         output.push(b"one\ntwo");
-        let kept = Kept {
-            output: "one\ntwo".to_owned(),
-            omitted_bytes: 0,
-            spill: None,
-        };
+        let kept = Kept { output: "one\ntwo".to_owned(), omitted_bytes: 0, spill: None };
         assert_eq!(output.finish(), kept);
     }
 
@@ -197,11 +165,7 @@ mod tests {
         let block = vec![b'x'; 64 * 1024];
         for _ in 0..500 {
             output.push(&block);
-            assert!(
-                output.tail.capacity() < 512 * 1024,
-                "{}",
-                output.tail.capacity()
-            );
+            assert!(output.tail.capacity() < 512 * 1024, "{}", output.tail.capacity());
         }
         assert_eq!(output.finish().output, "x".repeat(KEPT_BYTES));
     }

@@ -63,12 +63,7 @@ impl Mark {
         let value = Some(MarkValue::Exactly(value.to_owned()));
         // The leader is not reaped yet, so it has a row even when it has ended already.
         let row = proc_dir().and_then(|proc_dir| Row::read(&proc_dir, leader));
-        Mark {
-            value,
-            leader,
-            since: row.map_or(0, |row| row.start),
-            known: HashSet::new(),
-        }
+        Mark { value, leader, since: row.map_or(0, |row| row.start), known: HashSet::new() }
     }
 
     /// The processes of all calls of a session. Leaders do not count here: the number of one that
@@ -84,12 +79,7 @@ impl Mark {
 
     /// No process at all.
     pub(super) fn nothing() -> Mark {
-        Mark {
-            value: None,
-            leader: 0,
-            since: 0,
-            known: HashSet::new(),
-        }
+        Mark { value: None, leader: 0, since: 0, known: HashSet::new() }
     }
 
     /// The processes that are there now, without those that are dead and only not reaped.
@@ -186,11 +176,7 @@ impl Row {
     fn read(proc_dir: &Dir, pid: i32) -> Option<Row> {
         // One read: this runs for every process of the machine after each command.
         let mut buffer = [0; MAX_STAT_BYTES];
-        let len = proc_dir
-            .open(format!("{pid}/stat"))
-            .ok()?
-            .read(&mut buffer)
-            .ok()?;
+        let len = proc_dir.open(format!("{pid}/stat")).ok()?.read(&mut buffer).ok()?;
         Row::parse(pid, &String::from_utf8_lossy(&buffer[..len]))
     }
 
@@ -202,21 +188,11 @@ impl Row {
         let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
         let start = fields.nth(15)?.parse().ok()?;
-        Some(Row {
-            pid,
-            state,
-            parent,
-            group,
-            session,
-            start,
-        })
+        Some(Row { pid, state, parent, group, session, start })
     }
 
     fn process(&self) -> Process {
-        Process {
-            pid: self.pid,
-            start: self.start,
-        }
+        Process { pid: self.pid, start: self.start }
     }
 
     fn is_dead(&self) -> bool {
@@ -244,9 +220,7 @@ fn rows(proc_dir: &Dir, since: u64) -> Vec<Row> {
 fn environment(proc_dir: &Dir, pid: i32) -> Option<Vec<u8>> {
     let file = proc_dir.open(format!("{pid}/environ")).ok()?.into_std();
     let mut bytes = Vec::with_capacity(8 * 1024);
-    file.take(MAX_ENVIRONMENT_BYTES)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -271,12 +245,6 @@ mod tests {
         let proc_dir = proc_dir().expect("/proc is there");
         let process = Row::read(&proc_dir, own).expect("we run").process();
         assert!(process.is_alive());
-        assert!(
-            !Process {
-                start: process.start + 1,
-                ..process
-            }
-            .is_alive()
-        );
+        assert!(!Process { start: process.start + 1, ..process }.is_alive());
     }
 }

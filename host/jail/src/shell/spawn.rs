@@ -4,6 +4,12 @@
 //! group reaches what it started. It starts in a directory that was opened beneath the jail's
 //! handle, not in one that is looked up by path again.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the one place that starts a process"
+)]
+
 use std::io::{self, PipeWriter};
 use std::process::Stdio;
 
@@ -43,10 +49,7 @@ pub(super) fn spawn(
     process.spawn()
 }
 
-#[expect(
-    unsafe_code,
-    reason = "a session and a start directory by handle have no safe call"
-)]
+#[expect(unsafe_code, reason = "a session and a start directory by handle have no safe call")]
 fn lead_session(process: &mut Process, dir: Dir) {
     let start = move || {
         nix::unistd::setsid()?;
