@@ -1,5 +1,7 @@
 //! A tool that breaks, reaches too far or says too much: one call that failed, and the run goes on.
 
+use std::path::Path;
+
 use harness::event::{CallEnding, Event};
 use harness_guests::{Guest, guest};
 use serde_json::Value;
@@ -98,50 +100,43 @@ async fn what_was_granted_but_not_declared_is_denied() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_outcome_is_cut_and_the_rest_can_be_read() {
-    let (rig, _, ended) = play(&[("big", "")]).await;
+    let path = ".harness/spill/001-outcome.txt";
+    let read = format!("path = \"{path}\", offset = 38000, limit = 3");
+    let (_, _, ended) = play(&[("big", ""), ("read", &read)]).await;
     let text = &ended[0].text;
     assert!(text.len() <= 64 << 10, "{} bytes", text.len());
     assert!(text.starts_with("row 000001 of far too many\nrow 000002"), "{text}");
     let note = text.lines().last().unwrap();
     assert!(note.starts_with("[cut after ") && note.contains(" of 10485"), "{note}");
-    let path = note.split('`').nth(1).unwrap();
-
-    let read = format!("path = \"{path}\", offset = 38000, limit = 3");
-    let second = Rig::start(&script(&[("read", read.as_str())]), "").await;
-    let mut body = second.body("read the rest");
-    body["harness"]["workspace"] = Value::from(rig.workspace().to_str().unwrap());
-    let reply = second.chat(&body).await;
-    assert_eq!(reply.answer(), "I went on.", "{:#}", reply.body);
-    let outcomes = second.outcomes(&reply.run).await;
-    assert!(outcomes[0].1.contains("row 038002 of far too many"), "{outcomes:?}");
+    assert!(note.contains(&format!("the whole is in `{path}`")), "{note}");
+    assert_eq!(ended[1].ending, CallEnding::Succeeded, "{:?}", ended[1]);
+    assert!(ended[1].text.contains("row 038002 of far too many"), "{:?}", ended[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_plugin_keeps_is_kept_for_the_session() {
-    let script = format!("{}{0}", script(&[("keep", ""), ("keep", "")]));
-    let rig = start(&script, GUEST, GRANTS).await;
+    let rig = start(&script(&[("keep", ""), ("keep", "")]), GUEST, GRANTS).await;
     rig.put("present.txt", "");
     let says = |count: u8| {
         let before = count - 1;
         let late = format!("the value is at revision {count}, not {before}");
         format!("call {count}; keys: count; a late writer: {late}")
     };
-    let keep = async |rig: &Rig, body: &Value| {
-        let reply = rig.chat(body).await;
+    // Each task is a conversation of its own to the upstream, which plays its script anew.
+    let keep = async |task: &str, workspace: &Path| {
+        let mut body = rig.body(task);
+        body["harness"]["workspace"] = Value::from(workspace.to_str().unwrap());
+        let reply = rig.chat(&body).await;
         assert_eq!(reply.answer(), "I went on.", "{:#}", reply.body);
-        let ended = ended(rig, &reply.run).await;
+        let ended = ended(&rig, &reply.run).await;
         (ended[0].text.clone(), ended[1].text.clone())
     };
-    let mut body = rig.body("count");
-    assert_eq!(keep(&rig, &body).await, (says(1), says(2)));
-    // A later run of the session goes on counting, another session begins.
-    assert_eq!(keep(&rig, &body).await, (says(3), says(4)));
+    assert_eq!(keep("count", &rig.workspace()).await, (says(1), says(2)));
+    assert_eq!(keep("go on in the same session", &rig.workspace()).await, (says(3), says(4)));
     let elsewhere = rig.root().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     std::fs::write(elsewhere.join("present.txt"), "").unwrap();
-    body["harness"]["workspace"] = Value::from(elsewhere.to_str().unwrap());
-    body["messages"][0]["content"] = Value::from("count elsewhere");
-    assert_eq!(keep(&rig, &body).await.0, says(1));
+    assert_eq!(keep("begin another session", &elsewhere).await, (says(1), says(2)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
