@@ -9,6 +9,8 @@ mod past;
 
 use std::time::Duration;
 
+use tokio_util::task::TaskTracker;
+
 use crate::deadline::{Deadline, Stopwatch};
 use crate::event::{Event, Reason};
 use crate::ledger::LedgerError;
@@ -48,6 +50,9 @@ pub struct Task<'a> {
     pub limits: Limits,
     /// Reads at one time.
     pub parallel_reads: usize,
+    /// The tools that run. A call that is dropped may still be at a write: who ends the run waits
+    /// for them here.
+    pub running: TaskTracker,
 }
 
 /// What a run may use.
@@ -83,6 +88,15 @@ pub struct Ending {
     pub finish: Finish,
     /// The answer; empty when there is none.
     pub answer: String,
+}
+
+/// What a turn is for.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// Going on with the task.
+    Working,
+    /// The last word at a limit.
+    Closing,
 }
 
 /// Why a run has no answer.
@@ -128,7 +142,7 @@ pub async fn run(task: &mut Task<'_>, record: &mut Record) -> Result<Ending, Sto
         if let Some(limit) = spent(task, record) {
             return close(task, record, limit).await;
         }
-        let reply = match ask(task, record, choice, task.limits.work).await {
+        let reply = match ask(task, record, choice, Turn::Working).await {
             Err(Stop::Upstream(_)) if task.limits.work.is_over() => continue,
             reply => reply?,
         };
@@ -172,14 +186,14 @@ fn spent(task: &Task<'_>, record: &Record) -> Option<Reason> {
 
 /// One last turn without calls: what is done, what is open.
 async fn close(task: &mut Task<'_>, record: &mut Record, limit: Reason) -> Result<Ending, Stop> {
-    let Limits { turns, total_tokens, seconds, end, .. } = task.limits;
+    let Limits { turns, total_tokens, seconds, .. } = task.limits;
     let named = match limit {
         Reason::MaxTurns => format!("{turns} turns"),
         Reason::MaxTokens => format!("{total_tokens} tokens"),
         _ => format!("{seconds} seconds"),
     };
     task.conversation.push(Message::User { text: prompt::closing(&named) });
-    let (finish, answer) = match ask(task, record, ToolChoice::None, end).await {
+    let (finish, answer) = match ask(task, record, ToolChoice::None, Turn::Closing).await {
         Ok(reply) => (reply.finish, reply.text),
         Err(Stop::Ledger(err)) => return Err(Stop::Ledger(err)),
         Err(err) => {
@@ -200,9 +214,13 @@ async fn ask(
     task: &Task<'_>,
     record: &mut Record,
     choice: ToolChoice,
-    deadline: Deadline,
+    kind: Turn,
 ) -> Result<Reply, Stop> {
     let turn = record.tally().turns + 1;
+    let (deadline, closing) = match kind {
+        Turn::Working => (task.limits.work, false),
+        Turn::Closing => (task.limits.end, true),
+    };
     let ask = Ask {
         model: task.model,
         conversation: &task.conversation,
@@ -212,7 +230,7 @@ async fn ask(
         output_limit: None,
         deadline,
     };
-    record.ride(Event::TurnStarted { turn, closing: deadline == task.limits.end });
+    record.ride(Event::TurnStarted { turn, closing });
     record.ride(Event::Asked { turn, bytes: ask.len_bytes() as u64 });
     record.flush().await?;
     let asking = Stopwatch::start();

@@ -33,8 +33,6 @@ pub struct Refusal {
 pub enum RefusalKind {
     /// The request itself is wrong.
     InvalidRequestError,
-    /// A missing or wrong key.
-    AuthenticationError,
     /// The key is good, the thing asked for is not allowed.
     PermissionError,
     /// There is no such thing.

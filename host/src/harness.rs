@@ -47,7 +47,10 @@ pub struct Harness {
     sessions: Mutex<Sessions>,
     /// Canonical directory to the run that holds it.
     held: Mutex<HashMap<String, String>>,
-    places_for_runs: Arc<Semaphore>,
+    /// Serialises finding or adding a session, so that one directory never gets two.
+    opening: tokio::sync::Mutex<()>,
+    permits: Arc<Semaphore>,
+    /// Runs, and the starts of runs.
     runs: TaskTracker,
     stopping: AtomicBool,
     cancel: CancellationToken,
@@ -74,7 +77,8 @@ impl Harness {
     pub fn new(parts: Parts) -> Arc<Harness> {
         let Parts { config, places, ledger, upstream, redactor, environment } = parts;
         Arc::new(Harness {
-            places_for_runs: Arc::new(Semaphore::new(config.max_runs)),
+            permits: Arc::new(Semaphore::new(config.max_runs)),
+            opening: tokio::sync::Mutex::new(()),
             config,
             places,
             ledger,
@@ -164,8 +168,13 @@ impl Harness {
         if tokio::time::timeout(grace, self.runs.wait()).await.is_err() {
             tracing::error!("{} runs did not end within {grace:?}", self.runs.len());
         }
-        for session in self.sessions().iter() {
-            session.workspace.shell.end();
+        let sessions: Vec<_> = self.sessions().iter().cloned().collect();
+        // Looks through every process of the machine: not on the runtime's threads.
+        let ending = tokio::task::spawn_blocking(move || {
+            sessions.iter().for_each(|session| session.workspace.shell.end());
+        });
+        if let Err(err) = ending.await {
+            tracing::error!("what commands left running was not ended: {err}");
         }
         self.ledger.close().await;
     }

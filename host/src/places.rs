@@ -5,12 +5,28 @@
 
 use std::path::{Path, PathBuf};
 
-use harness_jail::{Jail, OpenError, PrivateDir};
+use harness_jail::{Jail, OpenError, PrivateDir, ensure_directory};
 
 /// The layout under `state.dir`, and the parent of fresh workspaces.
 pub struct Places {
     state: PrivateDir,
+    /// Canonical, as every path here that is compared.
+    state_path: PathBuf,
     workspaces: PathBuf,
+}
+
+/// A directory that cannot be a workspace. The text is fit for a client.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// Missing, no directory, or one that is never a workspace.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A name that JSON cannot carry.
+    #[error("the directory's path is not UTF-8")]
+    NotText,
+    /// The server's own files lie in it, or around it.
+    #[error("the directory holds the server's own state, or lies in it")]
+    ServersOwn,
 }
 
 impl Places {
@@ -18,14 +34,15 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// When a directory cannot be made, or belongs to somebody else.
+    /// When a directory cannot be made, or the state directory is not private.
     pub fn open(state_dir: &Path, workspace_root: Option<&Path>) -> std::io::Result<Places> {
         let state = PrivateDir::open(state_dir)?;
+        let state_path = ensure_directory(state_dir)?;
         let workspaces = match workspace_root {
-            Some(root) => PrivateDir::open(root)?.path().to_owned(),
-            None => state.subdirectory("workspaces")?.path().to_owned(),
+            Some(root) => ensure_directory(root)?,
+            None => ensure_directory(&state_path.join("workspaces"))?,
         };
-        Ok(Places { state, workspaces })
+        Ok(Places { state, state_path, workspaces })
     }
 
     /// The ledger's file.
@@ -54,8 +71,8 @@ impl Places {
     ///
     /// When it cannot be made.
     pub fn fresh_workspace(&self, session: &str) -> std::io::Result<String> {
-        let made = PrivateDir::open(&self.workspaces.join(session))?;
-        Ok(made.path().display().to_string())
+        let made = ensure_directory(&self.workspaces.join(session))?;
+        made.into_os_string().into_string().map_err(|_| std::io::Error::other(PlaceError::NotText))
     }
 
     /// Opens a directory as the jail of a session, with the session's own place for spilled outputs.
@@ -80,9 +97,16 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// What is wrong with it; the text is fit for a client.
-    pub fn canonical(&self, directory: &str) -> Result<String, OpenError> {
+    /// Why it cannot be a workspace.
+    pub fn canonical(&self, directory: &str) -> Result<String, PlaceError> {
         let jail = Jail::open(Path::new(directory), None)?;
-        Ok(jail.root().display().to_string())
+        let root = jail.root();
+        // Fresh workspaces lie under the state directory, and may be named by path.
+        let is_fresh = root.starts_with(&self.workspaces) && root != self.workspaces;
+        let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
+        if overlaps && !is_fresh {
+            return Err(PlaceError::ServersOwn);
+        }
+        root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)
     }
 }

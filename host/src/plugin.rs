@@ -85,15 +85,17 @@ impl Plugins {
     pub async fn load(engine: &Engine, sources: Vec<Source>, scratch: &Arc<Workspace>) -> Plugins {
         let loading = sources.into_iter().map(|source| {
             let (engine, scratch) = (engine.clone(), scratch.clone());
+            let listed = Listed::of(&source);
             // Compiling is work for a core, not for the runtime's thread.
-            tokio::spawn(async move { load_one(engine, source, scratch).await })
+            (listed, tokio::spawn(async move { load_one(engine, source, scratch).await }))
         });
         let mut plugins = Plugins::default();
-        for task in loading.collect::<Vec<_>>() {
-            match task.await {
-                Ok((listed, linked)) => plugins.admit(listed, linked),
-                Err(err) => tracing::error!("loading a plugin panicked: {err}"),
-            }
+        for (listed, task) in loading.collect::<Vec<_>>() {
+            let (listed, linked) = match task.await {
+                Ok(loaded) => loaded,
+                Err(err) => not_loaded(listed, format!("loading it panicked: {err}")),
+            };
+            plugins.admit(listed, linked);
         }
         plugins.tools.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         plugins
@@ -166,6 +168,20 @@ impl Plugins {
     }
 }
 
+impl Listed {
+    /// What is known before it is loaded.
+    fn of(source: &Source) -> Listed {
+        Listed {
+            name: source.name.clone(),
+            source: source.origin.clone(),
+            role: source.role,
+            powers: Vec::new(),
+            offers: Ok(Vec::new()),
+            bytes: 0,
+        }
+    }
+}
+
 impl Source {
     /// What the configuration asks for: the bundle, less what is disabled, and files. `read` reads
     /// a component file.
@@ -223,26 +239,20 @@ async fn load_one(
     mut source: Source,
     scratch: Arc<Workspace>,
 ) -> (Listed, Option<Linked>) {
-    let mut listed = Listed {
-        name: source.name.clone(),
-        source: source.origin.clone(),
-        role: source.role,
-        powers: Vec::new(),
-        offers: Ok(Vec::new()),
-        bytes: 0,
-    };
+    let mut listed = Listed::of(&source);
     match link(&engine, &mut source, &scratch, &mut listed).await {
         Ok(linked) => (listed, Some(linked)),
-        Err(err) => {
-            let cause = err.to_string();
-            listed.offers = Err(cause.clone());
-            // Only a tool or a profile is left out. What might be a guard refuses: a file that
-            // cannot be read, or is no component, may have been one.
-            let guard = !matches!(listed.role, Some(Role::Tool | Role::Profile));
-            let guard = guard.then(|| Linked::Guard(Box::new(Guard::missing(&source.name, cause))));
-            (listed, guard)
-        }
+        Err(err) => not_loaded(listed, err.to_string()),
     }
+}
+
+/// Only a tool or a profile is left out. What might be a guard refuses: a file that cannot be
+/// read, or is no component, may have been one.
+fn not_loaded(mut listed: Listed, cause: String) -> (Listed, Option<Linked>) {
+    listed.offers = Err(cause.clone());
+    let guard = !matches!(listed.role, Some(Role::Tool | Role::Profile));
+    let guard = guard.then(|| Linked::Guard(Box::new(Guard::missing(&listed.name, cause))));
+    (listed, guard)
 }
 
 async fn link(
@@ -255,9 +265,17 @@ async fn link(
     listed.bytes = bytes.len();
     let compiler = engine.clone();
     let compiled = spawn_blocking(move || load::compile(&compiler, &bytes)).await;
-    let (component, shape) =
-        compiled.map_err(|_| LoadError::Link("the compiler panicked".to_owned()))??;
-    listed.role = Some(shape.role);
+    let component = compiled.map_err(|_| LoadError::Link("the compiler panicked".to_owned()))??;
+    // Before anything else is judged: a tool that does not load must not pass for a guard.
+    let role = load::read_role(engine, &component)?;
+    // A tool under a guard's name would be a guard less.
+    if let Some(expected) = source.role
+        && expected != role
+    {
+        return Err(LoadError::OtherRole { expected, role });
+    }
+    listed.role = Some(role);
+    let shape = load::read_shape(engine, &component, role)?;
     let grants = source.config.grants.clone().unwrap_or_else(|| default_grants(source));
     load::check_grants(&source.name, &shape, &grants)?;
     listed.powers.clone_from(&shape.powers);
@@ -265,7 +283,7 @@ async fn link(
     let name = source.name.as_str();
     let config = serde_json::Value::Object(source.config.config.clone()).to_string();
     let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());
-    let linked = match shape.role {
+    let linked = match role {
         Role::Tool => {
             let linker = imports::link(engine.wasmtime(), &shape.powers).map_err(not_linked)?;
             let pre = linker.instantiate_pre(&component).map_err(not_linked)?;

@@ -37,11 +37,13 @@ pub struct Tally {
     pub notes: Vec<String>,
 }
 
+/// A call that was proposed and has no ending yet.
 struct OpenCall {
     turn: u32,
     call_id: String,
     tool: String,
-    running: Stopwatch,
+    /// None until it runs.
+    running: Option<Stopwatch>,
 }
 
 impl Record {
@@ -88,8 +90,9 @@ impl Record {
             // The ledger refuses it too, so the run ends as our own failure and says so.
             Err(illegal) => tracing::error!(run = self.run, "{illegal}"),
         }
+        let event = self.redactor.redact_event(event);
         self.count(&event);
-        self.riding.push((now_ms(), self.redactor.redact_event(event)));
+        self.riding.push((now_ms(), event));
     }
 
     /// Notes something that was downgraded or ignored.
@@ -111,22 +114,26 @@ impl Record {
         self.ledger.append(&self.run, events).await.map(|_| ())
     }
 
-    /// Closes the run: calls that still ran get their ending, then the last event is stored.
+    /// Closes the run: calls without an ending get one, then the last event is stored.
     pub async fn end(&mut self, reason: Reason, answer: &str, error: Option<String>) {
         for call in std::mem::take(&mut self.open_calls) {
+            let (ending, summary) = match call.running {
+                Some(_) => (CallEnding::Failed { fault: "cancelled".to_owned() }, "stopped"),
+                None => (CallEnding::NotRun, "not executed"),
+            };
             self.ride(Event::CallEnded {
                 turn: call.turn,
                 call_id: call.call_id,
                 tool: call.tool,
-                ending: CallEnding::Failed { fault: "cancelled".to_owned() },
-                text: "stopped: the run ended while this call ran".to_owned(),
-                summary: "stopped".to_owned(),
+                ending,
+                text: format!("{summary}: the run ended before this call did"),
+                summary: summary.to_owned(),
                 data: None,
                 exit_code: None,
-                elapsed_us: call.running.elapsed_us(),
+                elapsed_us: call.running.map_or(0, Stopwatch::elapsed_us),
             });
         }
-        self.ride(Event::Ended {
+        let ended = self.redactor.redact_event(Event::Ended {
             reason,
             answer: answer.to_owned(),
             error,
@@ -136,7 +143,12 @@ impl Record {
             elapsed_ms: self.running.elapsed_ms(),
             in_flight: Vec::new(),
         });
-        if let Err(err) = self.flush().await {
+        self.ride(ended.clone());
+        let Err(err) = self.flush().await else { return };
+        // What was lost before (a full disk, a flush that was cut off) must not cost the end: that
+        // one may follow on anything.
+        tracing::error!(run = self.run, "events of the run are not on record: {err}");
+        if let Err(err) = self.ledger.append(&self.run, vec![(now_ms(), ended)]).await {
             tracing::error!(run = self.run, "the end of the run is not on record: {err}");
         }
     }
@@ -144,16 +156,22 @@ impl Record {
     fn count(&mut self, event: &Event) {
         match event {
             Event::TurnStarted { .. } => self.tally.turns += 1,
-            Event::Replied { calls, usage, .. } => {
+            Event::Replied { turn, calls, usage, .. } => {
                 self.tally.tool_calls += u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 self.tally.usage += usage.unwrap_or_default();
+                self.open_calls.extend(calls.iter().map(|call| OpenCall {
+                    turn: *turn,
+                    call_id: call.id.clone(),
+                    tool: call.tool.clone(),
+                    running: None,
+                }));
             }
-            Event::CallStarted { turn, call_id, tool, .. } => self.open_calls.push(OpenCall {
-                turn: *turn,
-                call_id: call_id.clone(),
-                tool: tool.clone(),
-                running: Stopwatch::start(),
-            }),
+            Event::CallStarted { call_id, .. } => {
+                let open = self.open_calls.iter_mut().find(|call| call.call_id == *call_id);
+                if let Some(call) = open {
+                    call.running = Some(Stopwatch::start());
+                }
+            }
             Event::CallEnded { call_id, .. } => {
                 self.open_calls.retain(|call| call.call_id != *call_id);
             }

@@ -115,7 +115,11 @@ pub async fn serve(
         .into_future();
     let mut serving = pin!(serving);
     tokio::select! {
-        ended = &mut serving => return ended,
+        ended = &mut serving => {
+            // Runs may still be at their end, whatever became of the socket.
+            harness.shutdown(grace).await;
+            return ended;
+        }
         () = shutdown.cancelled() => harness.begin_shutdown(),
     }
     let (closed, ()) =

@@ -115,6 +115,11 @@ impl Sessions {
         (session, self.let_go())
     }
 
+    /// Forgets a session; runs that are in it keep it.
+    pub fn remove(&mut self, id: &str) {
+        self.open.remove(id);
+    }
+
     /// Every open session.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Session>> {
         self.open.values().map(|(session, _)| session)

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Output, Stdio};
 
+use harness::config::KEYS;
 use harness::event::{Event, Recorded};
 
 use crate::rig::{Rig, harness};
@@ -153,4 +154,18 @@ async fn the_record_is_read_beside_a_server_that_writes_it() {
         &[],
     );
     assert!(!second.0 && second.2.contains("ledger"), "{}", second.2);
+}
+
+#[test]
+fn the_page_of_settings_is_the_table_of_settings() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let table: String = KEYS
+        .iter()
+        .map(|key| {
+            let default = key.default.map_or("none".to_owned(), |text| format!("`{text}`"));
+            format!("| `{}` | {default} | {} |\n", key.name, key.about)
+        })
+        .collect();
+    assert!(page.contains(&table), "docs/configuration.md should have\n{table}");
 }

@@ -22,7 +22,8 @@ async fn turns_used_up_give_a_closing_turn() {
     assert_eq!(reply.body["choices"][0]["finish_reason"], "length");
     assert_eq!(reply.body["harness"]["turns"], 6);
     let outcomes = rig.outcomes(&reply.run).await;
-    assert_eq!(outcomes.len(), 5, "a call of the closing turn must not run: {outcomes:?}");
+    assert_eq!(outcomes.len(), 6, "every call has its end: {outcomes:?}");
+    assert!(outcomes[5].1.starts_with("not executed"), "a call of the closing turn: {outcomes:?}");
     rig.assert_clean_requests();
 }
 
@@ -228,4 +229,79 @@ async fn many_fresh_sessions_do_not_use_up_handles() {
         rig.chat(&json!({"messages": [{"role": "user", "content": "go"}]})).await;
     }
     assert!(handles() < open + 20, "{} after {open}", handles());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_repeats_itself_whatever_it_is_told_is_stuck() {
+    // The space makes the text another than its canonical form.
+    let script = r#"
+        [[turn]]
+        repeat = 12
+        calls = [{ tool = "read", arguments = '{"path": "a.txt"}' }]
+    "#;
+    let rig = Rig::start(script, "").await;
+    rig.put("a.txt", "same\n");
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!((reply.status, reply.reason()), (502, "stuck"), "{:#}", reply.body);
+    let refused = rig.outcomes(&reply.run).await;
+    let refused: Vec<bool> =
+        refused.iter().map(|(_, text)| text.contains("guard `repeat`")).collect();
+    assert_eq!(refused, [false, false, false, true, true, true]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_call_twice_in_one_reply_is_judged_one_after_the_other() {
+    let call = r#"{ tool = "read", input = { path = "a.txt" } }"#;
+    let script =
+        format!("[[turn]]\ncalls = [{}]\n[[turn]]\ntext = \"done\"\n", [call; 5].join(", "));
+    let rig = Rig::start(&script, "").await;
+    rig.put("a.txt", "same\n");
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!(reply.answer(), "done", "{:#}", reply.body);
+    let outcomes = rig.outcomes(&reply.run).await;
+    assert!(outcomes[2].1.contains("same") && outcomes[3].1.contains("guard `repeat`"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_made_anew_is_opened_anew() {
+    let script = r#"
+        [[turn]]
+        calls = [{ tool = "read", input = { path = "a.txt" } }]
+        [[turn]]
+        text = "first"
+        [[turn]]
+        calls = [{ tool = "read", input = { path = "a.txt" } }]
+        [[turn]]
+        text = "second"
+        expect = ["new"]
+    "#;
+    let rig = Rig::start(script, "").await;
+    rig.put("a.txt", "old\n");
+    let first = rig.chat(&rig.body("go")).await;
+    let workspace = rig.workspace();
+    std::fs::remove_dir_all(&workspace).unwrap();
+    let mut body = rig.body_in(&workspace, "go");
+    let gone = rig.chat(&body).await;
+    assert_eq!(
+        (gone.status, gone.body["error"]["param"].as_str()),
+        (400, Some("harness.workspace"))
+    );
+    std::fs::create_dir(&workspace).unwrap();
+    rig.put("a.txt", "new\n");
+    body["harness"]["session_id"] = json!(first.session);
+    let second = rig.chat(&body).await;
+    assert_eq!((second.status, second.answer()), (200, "second"), "{:#}", second.body);
+    rig.assert_clean_requests();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_servers_own_directories_are_no_workspaces() {
+    let rig = Rig::start("[[turn]]\ntext = \"hi\"\n", "").await;
+    for directory in
+        [rig.root().to_owned(), rig.root().join("state"), "/".into(), "/nowhere".into()]
+    {
+        let reply = rig.chat(&rig.body_in(&directory, "go")).await;
+        assert_eq!(reply.status, 400, "{}: {:#}", directory.display(), reply.body);
+        assert_eq!(reply.body["error"]["param"], "harness.workspace");
+    }
 }

@@ -14,5 +14,6 @@ mod cli;
 mod kill;
 mod limits;
 mod line;
+mod plugins;
 mod secrets;
 mod tidy;

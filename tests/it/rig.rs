@@ -95,7 +95,14 @@ pub(crate) fn harness() -> Command {
 impl Rig {
     /// Starts an upstream that plays `script`, and a server with `config` added to its file.
     pub(crate) async fn start(script: &str, config: &str) -> Rig {
+        Rig::start_in(script, |_| config.to_owned()).await
+    }
+
+    /// The same, where the configuration names files: `config` is given the rig's root, and puts
+    /// there what it needs.
+    pub(crate) async fn start_in(script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
         let root = tempfile::tempdir().unwrap();
+        let config = config(root.path());
         let script = Script::parse(script).unwrap_or_else(|err| panic!("{err}"));
         let mock = mock::start(script, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let file = format!(
@@ -143,9 +150,14 @@ impl Rig {
 
     /// A request for a run in the workspace.
     pub(crate) fn body(&self, task: &str) -> Value {
+        self.body_in(&self.workspace(), task)
+    }
+
+    /// A request for a run in a directory.
+    pub(crate) fn body_in(&self, directory: &Path, task: &str) -> Value {
         json!({
             "messages": [{"role": "user", "content": task}],
-            "harness": {"workspace": self.workspace()},
+            "harness": {"workspace": directory},
         })
     }
 

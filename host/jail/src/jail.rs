@@ -94,6 +94,17 @@ impl Jail {
         Ok(Jail { dir, root: canonical, roots, spill_dir, swept: Mutex::default() })
     }
 
+    /// Whether the root's path still leads to the directory that is open: false once it was
+    /// removed or made anew.
+    pub fn is_current(&self) -> bool {
+        let there = Dir::open_ambient_dir(&self.root, ambient_authority());
+        let identity = |dir: &Dir| handles::stat_of(dir).map(|stat| (stat.device, stat.inode));
+        match (there.and_then(|there| identity(&there)), identity(&self.dir)) {
+            (Ok(there), Ok(open)) => there == open,
+            _ => false,
+        }
+    }
+
     /// The canonical path of the workspace on the host, for commands and for locks.
     pub fn root(&self) -> &Path {
         &self.root

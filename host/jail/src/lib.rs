@@ -34,7 +34,7 @@ pub use fingerprint::Fingerprint;
 pub use jail::{Jail, OpenError};
 pub use observations::Observations;
 pub use path::JailPath;
-pub use private::{PrivateDir, read_capped};
+pub use private::{PrivateDir, ensure_directory, read_capped};
 pub use read::MAX_READ_BYTES;
 pub use search::{GlobPage, GlobQuery, GrepFile, GrepLine, GrepMode, GrepPage, GrepQuery};
 pub use shell::{Command, Completion, Ending, Request, Shell, allowed_environment};

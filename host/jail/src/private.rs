@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File};
-use nix::sys::stat::{Mode, fchmod};
 use nix::unistd::geteuid;
 
 use crate::handles;
 
 /// Permission bits of the directory.
 const DIR_MODE: u32 = 0o700;
+
+/// Permission bits that let others in.
+const OTHERS: u32 = 0o077;
 
 /// Permission bits of files in it.
 const FILE_MODE: u32 = 0o600;
@@ -29,25 +31,12 @@ pub struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// Opens `path`, creating it and its parents when missing, and closes it to others.
+    /// Opens `path`, creating it and its parents when missing. One that is there is never changed.
     ///
     /// # Errors
-    /// `PermissionDenied` when another user owns it; otherwise what the system says.
+    /// `PermissionDenied` when another user owns it or may enter it; otherwise what the system says.
     pub fn open(path: &Path) -> io::Result<PrivateDir> {
-        let dir = match Dir::open_ambient_dir(path, ambient_authority()) {
-            Err(err) if err.kind() == io::ErrorKind::NotFound => {
-                let (parent, name) = (path.parent(), path.file_name());
-                let (Some(parent), Some(name)) = (parent, name) else {
-                    return Err(err);
-                };
-                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-                Dir::create_ambient_dir_all(parent, ambient_authority())?;
-                create(&Dir::open_ambient_dir(parent, ambient_authority())?, name)?;
-                Dir::open_ambient_dir(path, ambient_authority())?
-            }
-            opened => opened?,
-        };
-        PrivateDir::closed(dir, path.to_owned())
+        PrivateDir::check(open_or_create(path)?, path.to_owned())
     }
 
     /// Opens the directory `name` in this one, creating it when missing.
@@ -63,35 +52,12 @@ impl PrivateDir {
             }
             opened => opened?,
         };
-        PrivateDir::closed(dir, self.path.join(name))
+        PrivateDir::check(dir, self.path.join(name))
     }
 
     /// The path on the host, for what has to be opened by path.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The names in the directory, sorted; those that are not UTF-8 are left out.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn names(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in self.dir.entries()? {
-            names.extend(entry?.file_name().into_string());
-        }
-        names.sort();
-        Ok(names)
-    }
-
-    /// Reads the file `name` whole.
-    ///
-    /// # Errors
-    /// What the system says; `InvalidInput` when `name` is not a single name.
-    pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        handles::open_file_at(&self.dir, OsStr::new(name))?.read_to_end(&mut bytes)?;
-        Ok(bytes)
     }
 
     /// Makes `bytes` the whole content of the file `name`, in one step and synced.
@@ -143,7 +109,7 @@ impl PrivateDir {
         self.dir.remove_open_dir_all()
     }
 
-    fn closed(dir: Dir, path: PathBuf) -> io::Result<PrivateDir> {
+    fn check(dir: Dir, path: PathBuf) -> io::Result<PrivateDir> {
         let stat = handles::stat_of(&dir)?;
         if stat.uid != geteuid().as_raw() {
             return Err(io::Error::new(
@@ -151,12 +117,39 @@ impl PrivateDir {
                 format!("directory `{}` belongs to another user", path.display()),
             ));
         }
-        if stat.mode & 0o777 != DIR_MODE {
-            // The handle may only name the directory; this one can change it.
-            let opened = handles::open_dir_at(&dir, OsStr::new("."))?;
-            fchmod(&opened, Mode::from_bits_truncate(DIR_MODE))?;
+        if stat.mode & OTHERS != 0 {
+            let (path, mode) = (path.display(), stat.mode & 0o777);
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                format!("directory `{path}` is open to other users (mode {mode:o}), expected 700"),
+            ));
         }
         Ok(PrivateDir { dir, path })
+    }
+}
+
+/// Creates `path` and its parents when missing, for this user alone; one that is there is left as
+/// it is. Returns its canonical form.
+///
+/// # Errors
+/// What the system says.
+pub fn ensure_directory(path: &Path) -> io::Result<PathBuf> {
+    open_or_create(path)?;
+    path.canonicalize()
+}
+
+fn open_or_create(path: &Path) -> io::Result<Dir> {
+    match Dir::open_ambient_dir(path, ambient_authority()) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(err);
+            };
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Dir::create_ambient_dir_all(parent, ambient_authority())?;
+            create(&Dir::open_ambient_dir(parent, ambient_authority())?, name)?;
+            Dir::open_ambient_dir(path, ambient_authority())
+        }
+        opened => opened,
     }
 }
 

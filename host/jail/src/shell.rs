@@ -197,14 +197,24 @@ impl Shell {
         })
     }
 
-    /// Kills everything that the commands of this session left running, those of an earlier
-    /// process of the server among them. Dropping the shell does the same once it ran something.
+    /// Kills everything that the commands of this session left running. Costs nothing when none
+    /// was run; dropping the shell does the same.
     pub fn end(&self) {
+        // Looking through all processes is not free.
+        if self.calls.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         let left = std::mem::take(&mut *self.left());
         Mark::session(&self.session, left.processes).kill();
         for drain in left.drains {
             drain.stop();
         }
+    }
+
+    /// Kills what the commands of `session` left running under an earlier process of the server
+    /// that died without a word.
+    pub fn end_leftovers(session: &str) {
+        Mark::session(session, HashSet::new()).kill();
     }
 
     /// Remembers what a call left behind.
@@ -226,10 +236,7 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // Looking through all processes is not free, and there is nothing of ours without a call.
-        if self.calls.load(Ordering::Relaxed) > 0 {
-            self.end();
-        }
+        self.end();
     }
 }
 

@@ -4,8 +4,6 @@
 //! lives. Calls that only read run side by side; anything else runs alone and in its place. A call
 //! is on record before it runs.
 
-use std::sync::Arc;
-
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -13,11 +11,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::past::{Ended, Past};
 use super::{Stop, Task};
-use crate::deadline::{Deadline, Stopwatch};
+use crate::deadline::Stopwatch;
 use crate::event::{CallEnding, Event};
 use crate::message::{Call, CallOutcome, Finish};
 use crate::nearest::nearest;
-use crate::plugin::{End, Input, Line, Ran, Tool, Workspace};
+use crate::plugin::{End, Input, Line, Ran, Refused, Tool};
 use crate::record::Record;
 use crate::session::Session;
 use crate::wit::{self, Fault, FaultKind, Proposal};
@@ -30,17 +28,27 @@ pub(super) struct Acted {
     pub(super) last_refusal: Option<String>,
 }
 
+/// A call after its review.
+struct Reviewed<'a> {
+    call: &'a Call,
+    running: Stopwatch,
+    /// Canonical, with its digest; as it came, when it never fitted.
+    input: String,
+    digest: String,
+    verdict: Result<Ready, Settled>,
+}
+
 /// A call that passed its checks.
 struct Ready {
     tool: Tool,
-    input: Input,
+    mended: Vec<String>,
     call: wit::Call,
     /// The same call as the one before: what it changes is worth a look.
     is_repeat: bool,
 }
 
 /// What is told of a call once it is over.
-struct Told {
+struct Settled {
     ending: CallEnding,
     text: String,
     summary: String,
@@ -57,36 +65,47 @@ pub(super) async fn act(
     finish: Finish,
 ) -> Result<Acted, Stop> {
     let turn = record.tally().turns;
-    let mut acted = Vec::with_capacity(calls.len());
-    let mut rest = calls;
-    while !rest.is_empty() {
-        let (batch, later) = rest.split_at(batch_length(task, rest));
-        rest = later;
-        let mut reviewed = Vec::with_capacity(batch.len());
-        for call in batch {
-            let watch = Stopwatch::start();
-            let verdict = match finish {
-                Finish::Length => Err(cut_off()),
-                _ => review(task, past, call, turn).await,
-            };
-            reviewed.push((call, watch, verdict));
+    let mut acted = Acted { outcomes: Vec::with_capacity(calls.len()), last_refusal: None };
+    let mut ran = false;
+    let mut batch: Vec<Reviewed<'_>> = Vec::new();
+    for call in calls {
+        let running = Stopwatch::start();
+        let fitted = fit(task, call, finish);
+        if !may_join(&batch, &fitted, task.parallel_reads) {
+            ran |=
+                run_batch(task, record, past, turn, std::mem::take(&mut batch), &mut acted).await?;
         }
-        run_batch(task, record, past, turn, reviewed, &mut acted).await?;
+        batch.push(judge(task, past, call, running, fitted, turn).await);
     }
-    let all_refused = acted.iter().all(|(_, refused)| *refused);
-    let outcomes: Vec<CallOutcome> = acted.into_iter().map(|(outcome, _)| outcome).collect();
-    let last_refusal = outcomes.last().filter(|_| all_refused).map(|last| last.text.clone());
-    Ok(Acted { outcomes, last_refusal })
+    ran |= run_batch(task, record, past, turn, batch, &mut acted).await?;
+    let last = acted.outcomes.last().filter(|_| !ran);
+    acted.last_refusal = last.map(|last| last.text.clone());
+    Ok(acted)
 }
 
-/// How many of the next calls may run side by side: reads, up to the limit; else one.
-fn batch_length(task: &Task<'_>, calls: &[Call]) -> usize {
-    let only_reads = |call: &&Call| task.plugins.tool(&call.tool).is_some_and(Tool::only_reads);
-    calls.iter().take(task.parallel_reads).take_while(only_reads).count().max(1)
+/// Whether a call may run beside those of the batch: all of them only read, and none is the same,
+/// since guards are told of the calls before and not of those beside.
+fn may_join(
+    batch: &[Reviewed<'_>],
+    fitted: &Result<(Tool, Input), Settled>,
+    parallel_reads: usize,
+) -> bool {
+    let Ok((tool, input)) = fitted else { return batch.is_empty() };
+    let beside = |other: &Reviewed<'_>| {
+        let is_read = other.verdict.as_ref().is_ok_and(|ready| ready.tool.only_reads());
+        is_read && (other.call.tool != tool.spec().name || other.digest != input.digest)
+    };
+    let joins = tool.only_reads() && batch.len() < parallel_reads && batch.iter().all(beside);
+    batch.is_empty() || joins
 }
 
-/// Validation, then the guards; the first refusal wins.
-async fn review(task: &Task<'_>, past: &Past, call: &Call, turn: u32) -> Result<Ready, Told> {
+/// Whether a call names a tool there is, with arguments that fit.
+fn fit(task: &Task<'_>, call: &Call, finish: Finish) -> Result<(Tool, Input), Settled> {
+    match finish {
+        Finish::Length => return Err(cut_off("reached the output limit")),
+        Finish::ContentFilter => return Err(cut_off("was cut by the provider's content filter")),
+        Finish::Stop | Finish::ToolCalls => {}
+    }
     if task.offers.is_empty() {
         return Err(invalid("no tools are offered in this run, nothing was done".to_owned()));
     }
@@ -94,100 +113,113 @@ async fn review(task: &Task<'_>, past: &Past, call: &Call, turn: u32) -> Result<
         return Err(invalid(unknown_tool(task, &call.tool)));
     };
     let input = tool.check(&call.arguments).map_err(invalid)?;
+    Ok((tool.clone(), input))
+}
+
+/// The guards' verdict on a call that fits; the first refusal wins.
+async fn judge<'a>(
+    task: &Task<'_>,
+    past: &Past,
+    call: &'a Call,
+    running: Stopwatch,
+    fitted: Result<(Tool, Input), Settled>,
+    turn: u32,
+) -> Reviewed<'a> {
+    let (tool, input) = match fitted {
+        Ok(fitting) => fitting,
+        Err(told) => {
+            let input = call.arguments.clone();
+            let digest = blake3::hash(input.as_bytes()).to_hex().to_string();
+            return Reviewed { call, running, input, digest, verdict: Err(told) };
+        }
+    };
+    let Session { workspace, changes, .. } = task.session;
     let is_repeat = past.is_repeat(&call.tool, &input.digest);
     if is_repeat && !tool.only_reads() {
-        task.session.changes.look_before(&task.session.workspace);
+        changes.look_before(workspace);
     }
-    let call = wit::Call {
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        input: input.text.clone(),
-        turn,
-        remaining_ms: task.limits.work.left_ms(),
-    };
     let mut proposal = Proposal {
-        call: call.clone(),
+        call: wit::Call {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            input: input.text.clone(),
+            turn,
+            remaining_ms: task.limits.work.left_ms(),
+        },
         input_digest: input.digest.clone(),
         effects: tool.spec().effects,
         timeout_ms: input.timeout_ms,
-        earlier: past.told(task.session.changes.count()),
+        earlier: past.told(changes.count()),
         config: String::new(),
         extra: None,
     };
+    let mut verdict = None;
     for guard in task.plugins.guards() {
-        if let Some(refused) = guard.check(&mut proposal).await {
-            return Err(Told {
-                text: format!(
-                    "refused by guard `{}` (rule `{}`), nothing was done: {}",
-                    refused.guard, refused.rule, refused.reason
-                ),
-                summary: format!("refused by {}: {}", refused.guard, refused.rule),
-                ending: CallEnding::Denied { guard: refused.guard, rule: refused.rule },
-                data: None,
-                exit_code: None,
-            });
+        verdict = guard.check(&mut proposal).await;
+        if verdict.is_some() {
+            break;
         }
     }
-    Ok(Ready { tool: tool.clone(), input, call, is_repeat })
+    let verdict = match verdict {
+        Some(refused) => Err(denied(refused)),
+        None => Ok(Ready { tool, mended: input.mended, call: proposal.call, is_repeat }),
+    };
+    Reviewed { call, running, input: input.text, digest: input.digest, verdict }
 }
 
-/// Runs what is ready, side by side, and answers every call of the batch in order.
+/// Runs what passed, side by side, and answers every call of the batch in order. True when
+/// anything ran.
 async fn run_batch(
     task: &Task<'_>,
     record: &mut Record,
     past: &mut Past,
     turn: u32,
-    reviewed: Vec<(&Call, Stopwatch, Result<Ready, Told>)>,
-    acted: &mut Vec<(CallOutcome, bool)>,
-) -> Result<(), Stop> {
-    for (_, _, verdict) in &reviewed {
-        if let Ok(ready) = verdict {
-            record.ride(Event::CallStarted {
-                turn,
-                call_id: ready.call.id.clone(),
-                tool: ready.call.tool.clone(),
-                input: ready.call.input.clone(),
-            });
-            for mended in &ready.input.mended {
-                let tool = &ready.call.tool;
-                record.ride(Event::Progress {
-                    call_id: ready.call.id.clone(),
-                    message: format!("arguments of `{tool}`: {mended}"),
-                });
-            }
+    batch: Vec<Reviewed<'_>>,
+    acted: &mut Acted,
+) -> Result<bool, Stop> {
+    let mut ran = false;
+    for ready in batch.iter().filter_map(|reviewed| reviewed.verdict.as_ref().ok()) {
+        ran = true;
+        let wit::Call { id, tool, input, .. } = &ready.call;
+        record.ride(Event::CallStarted {
+            turn,
+            call_id: id.clone(),
+            tool: tool.clone(),
+            input: input.clone(),
+        });
+        for mended in &ready.mended {
+            let message = format!("arguments of `{tool}`: {mended}");
+            record.ride(Event::Progress { call_id: id.clone(), message });
         }
     }
-    if reviewed.iter().any(|(_, _, verdict)| verdict.is_ok()) {
+    if ran {
         record.flush().await?;
     }
     let (lines, mut progress) = unbounded_channel();
-    let mut running: FuturesOrdered<_> = reviewed
+    let mut running: FuturesOrdered<_> = batch
         .into_iter()
-        .map(|(call, watch, verdict)| {
+        .map(|reviewed| {
             let lines = lines.clone();
             async move {
-                let (told, digest, input) = match verdict {
-                    Err(told) => (told, blake3_hex(&call.arguments), call.arguments.clone()),
-                    Ok(ready) => {
-                        let told = run_one(task, &ready, lines).await;
-                        (told, ready.input.digest, ready.input.text)
-                    }
+                let Reviewed { call, running, input, digest, verdict } = reviewed;
+                let told = match verdict {
+                    Err(told) => told,
+                    Ok(ready) => run_one(task, &ready, lines).await,
                 };
-                (call, watch.elapsed_us(), told, digest, input)
+                (call, running.elapsed_us(), input, digest, told)
             }
         })
         .collect();
     drop(lines);
-    while let Some((call, elapsed_us, told, digest, input)) =
+    while let Some((call, elapsed_us, input, digest, told)) =
         next_ended(&mut running, &mut progress, record).await?
     {
         let text = record.redact(&told.text);
-        let refused = told.ending.is_refusal();
         let ended = Ended {
             tool: &call.tool,
             input: &input,
             digest: &digest,
-            refused,
+            refused: told.ending.is_refusal(),
             succeeded: told.ending == CallEnding::Succeeded,
             exit_code: told.exit_code,
             text: &text,
@@ -204,9 +236,9 @@ async fn run_batch(
             exit_code: told.exit_code,
             elapsed_us,
         });
-        acted.push((CallOutcome { call_id: call.id.clone(), text }, refused));
+        acted.outcomes.push(CallOutcome { call_id: call.id.clone(), text });
     }
-    Ok(())
+    Ok(ran)
 }
 
 /// The next call that is over, in order; meanwhile what tools show is put on record.
@@ -228,9 +260,9 @@ async fn next_ended<F: Future>(
 }
 
 /// One call, run; what it changed is counted.
-async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -> Told {
+async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -> Settled {
     let Session { workspace, changes, .. } = task.session;
-    let ran = run_tool(ready, workspace, task.limits.work, lines).await;
+    let ran = run_tool(task, ready, lines).await;
     match (ran.executed, ready.is_repeat) {
         (true, true) => changes.look(workspace),
         (true, false) => changes.changed(),
@@ -238,21 +270,21 @@ async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -
         (false, _) => {}
     }
     match ran.end {
-        End::Outcome(told) => Told {
+        End::Outcome(told) => Settled {
             ending: CallEnding::Succeeded,
             text: told.text,
             summary: told.summary,
             data: told.data,
             exit_code: told.exit_code,
         },
-        End::Fault(fault) => Told {
+        End::Fault(fault) => Settled {
             ending: CallEnding::Failed { fault: word(fault.kind).to_owned() },
             summary: format!("{}: {}", word(fault.kind), first_line(&fault.message)),
             text: fault_text(&fault),
             data: None,
             exit_code: None,
         },
-        End::Broken(breakage) => Told {
+        End::Broken(breakage) => Settled {
             text: breakage.for_model(),
             summary: breakage.to_string(),
             ending: CallEnding::Broken { plugin: breakage.plugin.clone(), cause: breakage.what() },
@@ -263,23 +295,20 @@ async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -
 }
 
 /// In a task of its own, so that reads really run side by side and a panic of an import ends the
-/// call and not the run. Dropped with its call.
-async fn run_tool(
-    ready: &Ready,
-    workspace: &Arc<Workspace>,
-    deadline: Deadline,
-    lines: UnboundedSender<Line>,
-) -> Ran {
-    let (tool, call, workspace) = (ready.tool.clone(), ready.call.clone(), workspace.clone());
-    let running = tokio::spawn(async move { tool.run(&call, &workspace, deadline, lines).await });
+/// call and not the run. Dropped with its call; the run waits for what cannot be dropped at once.
+async fn run_tool(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -> Ran {
+    let (tool, call) = (ready.tool.clone(), ready.call.clone());
+    let (workspace, deadline) = (task.session.workspace.clone(), task.limits.work);
+    let running =
+        task.running.spawn(async move { tool.run(&call, &workspace, deadline, lines).await });
     match AbortOnDropHandle::new(running).await {
         Ok(ran) => ran,
         Err(err) => Ran::panicked(ready.tool.plugin(), &err.to_string()),
     }
 }
 
-fn invalid(text: String) -> Told {
-    Told {
+fn invalid(text: String) -> Settled {
+    Settled {
         ending: CallEnding::Invalid,
         summary: first_line(&text).to_owned(),
         text,
@@ -288,14 +317,25 @@ fn invalid(text: String) -> Told {
     }
 }
 
-fn cut_off() -> Told {
-    Told {
+fn denied(refused: Refused) -> Settled {
+    let Refused { guard, rule, reason } = refused;
+    Settled {
+        text: format!("refused by guard `{guard}` (rule `{rule}`), nothing was done: {reason}"),
+        summary: format!("refused by {guard}: {rule}"),
+        ending: CallEnding::Denied { guard, rule },
+        data: None,
+        exit_code: None,
+    }
+}
+
+fn cut_off(how: &str) -> Settled {
+    Settled {
         ending: CallEnding::NotRun,
-        text: "not executed: the reply reached the output limit in the middle of its calls, so \
-               none of them was run.\n\
-               hint: do it in smaller parts, for example several shorter edits"
-            .to_owned(),
-        summary: "cut off by the output limit, not executed".to_owned(),
+        text: format!(
+            "not executed: the reply {how} in the middle of its calls, so none of them was run.\n\
+             hint: do it in smaller parts, for example several shorter edits"
+        ),
+        summary: format!("not executed: the reply {how}"),
         data: None,
         exit_code: None,
     }
@@ -327,10 +367,6 @@ fn fault_text(fault: &Fault) -> String {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-fn blake3_hex(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 /// The contract's word for a kind of fault.

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
+use harness_jail::Shell;
 
 use super::Loaded;
 use crate::config::PluginConfig;
 use crate::harness::{Harness, Parts};
-use crate::ledger::Ledger;
+use crate::ledger::{Interrupted, Ledger};
 use crate::places::Places;
 use crate::plugin::{Engine, FILE_BYTES, Source};
 use crate::redact::{Redactor, secrets_in_environment};
@@ -39,8 +40,9 @@ impl Boot {
         let path = places.ledger();
         let (ledger, interrupted) = Ledger::open(&path, config.ledger_sync)
             .with_context(|| format!("cannot open the ledger `{}`", path.display()))?;
-        for run in interrupted {
-            tracing::warn!(?run, "a run was cut off when the server died; it is closed now");
+        for Interrupted { run, session, in_flight } in interrupted {
+            tracing::warn!(run, ?in_flight, "a run was cut off when the server died; closed now");
+            Shell::end_leftovers(&session);
         }
         let redactor = Arc::new(redactor(&config.upstream.api_key, &environment));
         let upstream = Upstream::new(UpstreamSettings {

@@ -26,13 +26,18 @@ pub(super) async fn run(loaded: Loaded, log_level: &str) -> anyhow::Result<()> {
     println!("harness listens on http://{}", listener.local_addr()?);
 
     let harness = boot.harness.clone();
-    tokio::spawn(async move {
-        if let Err(err) = boot.load().await {
-            tracing::error!("{err:#}");
-        }
-    });
     let options = ServeOptions { max_body_bytes, ..ServeOptions::default() };
-    server::serve(harness, listener, options, shutdown).await.context("the server stopped")
+    let loading = async {
+        let loaded = boot.load().await;
+        if loaded.is_err() {
+            // Without plugins no run could ever start: better no server than one that keeps waiting.
+            shutdown.cancel();
+        }
+        loaded
+    };
+    let serving = server::serve(harness, listener, options, shutdown.clone());
+    let (loaded, served) = tokio::join!(loading, serving);
+    loaded.and(served.context("the server stopped"))
 }
 
 fn stop_on_signals(shutdown: CancellationToken) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::keys::{KEYS, Key};
+use super::keys::{KEYS, Key, Kind};
 use super::{Budget, Config, LedgerSync, PluginConfig, UpstreamConfig};
 use crate::nearest::nearest;
 
@@ -185,7 +185,9 @@ impl Settings {
     fn merge_file(&mut self, file: &str, text: &str) {
         let table: toml::Table = match text.parse() {
             Ok(table) => table,
-            Err(err) => return self.problem(file, format!("not TOML: {err}")),
+            Err(err) => {
+                return self.problem(file, format!("not TOML: {}", without_source(text, &err)));
+            }
         };
         for (section, value) in table {
             match value {
@@ -221,8 +223,11 @@ impl Settings {
     fn merge_plugins(&mut self, plugins: toml::Table) {
         for (name, value) in plugins {
             match value.try_into::<PluginConfig>() {
-                Ok(plugin) => drop(self.plugins.insert(name, plugin)),
-                Err(err) => self.problem(&format!("plugin.{name}"), err.to_string()),
+                Ok(mut plugin) => {
+                    plugin.path = plugin.path.and_then(|path| self.plugin_path(&name, path));
+                    self.plugins.insert(name, plugin);
+                }
+                Err(err) => self.problem(&format!("plugin.{name}"), err.message().to_owned()),
             }
         }
     }
@@ -264,10 +269,25 @@ impl Settings {
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
-        let text = &self.values.get(name)?.text;
+        self.values.get(name).map(|setting| self.expand(&setting.text))
+    }
+
+    /// `~/` is the home directory.
+    fn expand(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => Some(home.join(rest)),
-            _ => Some(PathBuf::from(text)),
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(text),
+        }
+    }
+
+    fn plugin_path(&mut self, name: &str, path: PathBuf) -> Option<PathBuf> {
+        let text = path.to_string_lossy();
+        match Kind::Path.check(&text) {
+            Ok(()) => Some(self.expand(&text)),
+            Err(message) => {
+                self.problem(&format!("plugin.{name}.path"), message);
+                None
+            }
         }
     }
 
@@ -285,6 +305,17 @@ const REQUIRED: [&str; 2] = ["upstream.base_url", "upstream.model"];
 
 fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
+}
+
+/// A parser's error without the line it quotes: that line may hold a key.
+fn without_source(text: &str, err: &toml::de::Error) -> String {
+    let before = err.span().and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => {
+            format!("line {}: {}", before.matches('\n').count() + 1, err.message())
+        }
+        None => err.message().to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -314,6 +345,7 @@ mod tests {
                 assert_eq!(shown.len(), fragments.len(), "{shown:?}");
                 for (problem, fragment) in shown.iter().zip(fragments) {
                     assert!(problem.contains(fragment), "no `{fragment}` in `{problem}`");
+                    assert!(!problem.contains("sk-live"), "`{problem}`");
                 }
             }
             (got, expected) => panic!("{file}: expected {expected:?}, got {got:?}"),
@@ -342,7 +374,11 @@ mod tests {
             ]),
         );
         check("[plugin.mine]\npaht = \"x\"", &[], Err(&["plugin.mine: unknown field `paht`"]));
-        check("nonsense", &[], Err(&["harness.toml: not TOML"]));
+        check("nonsense", &[], Err(&["harness.toml: not TOML: line 1"]));
+        // No quotes: the parser would show the line, and the key in it.
+        check("[upstream]\napi_key = sk-live", &[], Err(&["not TOML: line 2"]));
+        check("[plugin.mine]\npath = \"p.wasm\"", &[], Err(&["plugin.mine.path: expected an abs"]));
+        check("[plugin.mine]\npath = \"~/p\"", &[], Ok("path: Some(\"/home/ada/p\")"));
         check("[upstream]\napi_key = \"\"", &[], Err(&["got none"]));
     }
 }

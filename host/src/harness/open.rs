@@ -33,6 +33,7 @@ impl Harness {
         id: Option<&str>,
         directory: Option<&str>,
     ) -> Result<Arc<Session>, Refusal> {
+        let _opening = self.opening.lock().await;
         let directory = directory.map(|directory| self.canonical(directory)).transpose()?;
         let row = match (id, &directory) {
             (Some(id), _) => self.known_session(caller, id, directory.as_deref()).await?,
@@ -47,8 +48,12 @@ impl Harness {
             },
             (None, None) => self.add_session(caller, None).await?,
         };
-        if let Some(session) = self.sessions().get(&row.id) {
-            return Ok(session);
+        let open = self.sessions().get(&row.id);
+        match open {
+            Some(session) if session.workspace.jail.is_current() => return Ok(session),
+            // The directory was removed or made anew: its handle leads nowhere.
+            Some(_) => self.sessions().remove(&row.id),
+            None => {}
         }
         let jail = self.places.jail(&row.workspace, &row.id).map_err(|err| gone(&row, &err))?;
         let shell = Shell::new(self.environment.clone(), &row.id);
@@ -124,13 +129,19 @@ impl Harness {
     pub(super) fn hold(self: &Arc<Self>, session: &Session, run: &str) -> Result<Hold, Refusal> {
         let directory = session.directory.clone();
         let mut held = self.held();
-        if let Some(other) = held.get(&directory) {
+        let within = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut others = held.iter();
+        let other =
+            others.find(|(other, _)| within(&directory, other) || within(other, &directory));
+        if let Some((_, other)) = other {
             return Err(Refusal {
                 status: 409,
                 kind: RefusalKind::InvalidRequestError,
                 message: format!(
-                    "run `{other}` is at work in this workspace, and only one may be; wait for \
-                     its end"
+                    "run `{other}` is at work in this workspace, or in one around or inside it, \
+                     and only one may be; wait for its end"
                 ),
                 param: None,
                 code: Some("workspace_busy".to_owned()),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use super::open::{Hold, unreadable};
 use super::refusal::{cancelled, refusal};
@@ -23,6 +24,9 @@ use crate::prompt;
 use crate::record::Record;
 use crate::session::Session;
 use crate::upstream::{Conversation, Offers, ToolChoice, ToolOffer};
+
+/// For tools to let go of the workspace after the end of their run.
+const LETTING_GO: Duration = Duration::from_secs(5);
 
 /// A run under way. Dropping it cancels the run.
 #[derive(Debug)]
@@ -85,17 +89,24 @@ impl Harness {
         self.refuse_when_stopping()?;
         // In a task of its own: a client that leaves in the middle of it drops the run, which
         // cancels it, and not the half-done start of one, which nobody would ever end.
-        let starting = tokio::spawn(self.clone().begin(request));
+        let starting = self.runs.spawn(self.clone().begin(request));
         starting.await.unwrap_or_else(|_| {
             Err(Refusal::internal("the run met a fault of the server before it began"))
         })
     }
 
     async fn begin(self: Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
-        let place = self.places_for_runs.clone().try_acquire_owned().map_err(|_| {
+        let plugins = tokio::select! {
+            () = self.cancel.cancelled() => None,
+            plugins = self.plugins() => Some(plugins),
+        };
+        self.refuse_when_stopping()?;
+        let Some(plugins) = plugins else {
+            return Err(Refusal::internal("the server stopped before the run began"));
+        };
+        let permit = self.permits.clone().try_acquire_owned().map_err(|_| {
             Refusal::busy(format!("{} runs are under way, no more may be", self.config.max_runs), 5)
         })?;
-        let plugins = self.plugins().await;
         let session =
             self.open(&request.caller, request.session.as_deref(), request.workspace.as_deref());
         let session = session.await?;
@@ -115,7 +126,8 @@ impl Harness {
         let mut conversation = Conversation::new(profile.quirks.clone());
         conversation.push(Message::System { text: prompt::system(&request.system) });
         for message in &request.messages {
-            conversation.push(message.clone());
+            // What the model reads is what is on record.
+            conversation.push(self.redactor.redact_message(message.clone()));
         }
         let started = Event::Started {
             session: session.id.clone(),
@@ -157,7 +169,7 @@ impl Harness {
         };
         self.runs.spawn(async move {
             let finished = drive(started, cancel).await;
-            drop(place);
+            drop(permit);
             // Nobody may be there to hear it; it is on record.
             let _ = sender.send(finished);
         });
@@ -232,6 +244,7 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
         },
         limits,
         parallel_reads: harness.config.parallel_reads,
+        running: TaskTracker::new(),
     };
     let ended = {
         // The state behind the unwind is the record and the conversation: the record is closed
@@ -243,6 +256,11 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
             ended = running => Some(ended),
         }
     };
+    // A tool that was dropped in the middle of a write finishes it before the directory is free.
+    task.running.close();
+    if tokio::time::timeout(LETTING_GO, task.running.wait()).await.is_err() {
+        tracing::error!(run = id, "a tool still runs after the end of its run");
+    }
     let (ending, error) = match ended {
         Some(Ok(Ok(ending))) => (ending, None),
         Some(Ok(Err(stop))) => (without_answer(stop.reason()), Some(refusal(&stop))),
@@ -252,7 +270,7 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
         }
         None => {
             // What a cancelled run's commands left behind has nobody to come back to it.
-            session.workspace.shell.end();
+            tokio::task::block_in_place(|| session.workspace.shell.end());
             (without_answer(Reason::Cancelled), Some(cancelled()))
         }
     };

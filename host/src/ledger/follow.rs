@@ -39,6 +39,11 @@ impl Followers {
         }
     }
 
+    /// Lets go of every follower: nobody will tell them anything any more.
+    pub(super) fn close(&self) {
+        self.lock().clear();
+    }
+
     /// A receiver for a live run; None when it is not live.
     pub(super) fn follow(&self, run: &str) -> Option<watch::Receiver<Progress>> {
         self.lock().get(run).map(watch::Sender::subscribe)

@@ -97,7 +97,8 @@ impl Writer {
         }
         // From here on a send fails and says "closed"; what was queued behind gets the same.
         drop(requests);
-        let Writer { connection, checkpointer, lock, .. } = self;
+        let Writer { connection, checkpointer, lock, followers, .. } = self;
+        followers.close();
         checkpointer.stop();
         // Failure costs the next start a few milliseconds of reading the log.
         let _ = checkpoint::checkpoint(&connection, "TRUNCATE");

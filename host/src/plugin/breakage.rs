@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wasmtime::Trap;
 
-use super::engine::{Limits, MEMORY_BYTES};
+use super::engine::{MEMORY_BYTES, Meter};
 use super::sink::Sink;
 
 /// Why a plugin's export did not return.
@@ -55,13 +55,13 @@ impl Breakage {
         plugin: &str,
         export: &'static str,
         error: &wasmtime::Error,
-        limits: &Limits,
+        meter: &Meter,
         sink: &Sink,
         fuel_limit: u64,
         elapsed: Duration,
     ) -> Breakage {
         let cause = match error.downcast_ref::<Trap>() {
-            _ if limits.exceeded => Cause::Memory,
+            _ if meter.exceeded => Cause::Memory,
             Some(Trap::OutOfFuel) => Cause::Fuel { limit: fuel_limit },
             Some(Trap::Interrupt) => Cause::Time,
             Some(Trap::UnreachableCodeReached) => Cause::Panic,
@@ -69,13 +69,7 @@ impl Breakage {
             Some(other) => Cause::Trap(other.to_string()),
             None => Cause::Host(error.root_cause().to_string()),
         };
-        Breakage {
-            plugin: plugin.to_owned(),
-            export,
-            cause,
-            elapsed,
-            last_words: sink.last_error().map(str::to_owned),
-        }
+        Breakage { plugin: plugin.to_owned(), export, cause, elapsed, last_words: last_words(sink) }
     }
 
     pub(super) fn out_of_time(
@@ -89,7 +83,7 @@ impl Breakage {
             export,
             cause: Cause::Time,
             elapsed,
-            last_words: sink.last_error().map(str::to_owned),
+            last_words: last_words(sink),
         }
     }
 
@@ -131,4 +125,10 @@ impl Breakage {
             self.what()
         )
     }
+}
+
+/// The last error as one line: a panic's message comes with its place, in two.
+fn last_words(sink: &Sink) -> Option<String> {
+    let words = sink.last_error()?;
+    Some(words.lines().map(str::trim).collect::<Vec<_>>().join(" "))
 }

@@ -66,13 +66,13 @@ impl Engine {
 
 /// What one store may use, and whether it asked for more.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct Meter {
     used_bytes: usize,
     /// An allocation that is refused looks like any panic from outside: this flag tells it apart.
     pub(super) exceeded: bool,
 }
 
-impl ResourceLimiter for Limits {
+impl ResourceLimiter for Meter {
     fn memory_growing(
         &mut self,
         current: usize,

@@ -6,14 +6,14 @@
 
 use std::time::Instant;
 
-use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{Store, UpdateDeadline};
 
 use super::breakage::Breakage;
-use super::engine::{Engine, Limits};
+use super::engine::{Engine, Meter};
 use super::sink::Sink;
 use crate::wit::guard_world::GuardPluginPre;
-use crate::wit::{Proposal, log};
+use crate::wit::{Denial, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
 const FUEL: u64 = 500_000_000;
@@ -25,19 +25,28 @@ const BACKSTOP_TICKS: u64 = 200;
 /// Bytes of a reason that the model reads.
 const REASON_BYTES: usize = 4 << 10;
 
+/// Bytes of a rule's name.
+const RULE_BYTES: usize = 64;
+
 /// What a sealed component has in its store: nothing to do anything with.
 pub(super) struct Sealed {
-    pub(super) limits: Limits,
+    pub(super) meter: Meter,
     pub(super) sink: Sink,
 }
 
 impl Sealed {
     pub(super) fn store(engine: &Engine, plugin: &str, fuel: u64, ticks: u64) -> Store<Sealed> {
-        let sealed = Sealed { limits: Limits::default(), sink: Sink::new(plugin, None) };
+        let sealed = Sealed { meter: Meter::default(), sink: Sink::new(plugin, None) };
         let mut store = Store::new(engine.wasmtime(), sealed);
-        store.limiter(|sealed| &mut sealed.limits);
+        store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
-        store.set_epoch_deadline(ticks);
+        store.set_epoch_deadline(1);
+        let mut left = ticks;
+        // Each tick yields, so that a spinning guard does not keep a runtime's thread to itself.
+        store.epoch_deadline_callback(move |_| {
+            left = left.saturating_sub(1);
+            Ok(if left == 0 { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+        });
         store
     }
 }
@@ -92,11 +101,6 @@ impl Guard {
         Guard { name: name.to_owned(), config: String::new(), body: Body::Missing(cause) }
     }
 
-    /// The guard's name in the configuration.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
     pub async fn check(&self, proposal: &mut Proposal) -> Option<Refused> {
         let (engine, pre) = match &self.body {
@@ -113,15 +117,15 @@ impl Guard {
         match checked.await {
             Ok(None) => None,
             Ok(Some(denial)) => {
-                let mut reason = denial.reason;
+                let Denial { mut rule, mut reason } = denial;
+                rule.truncate(rule.floor_char_boundary(RULE_BYTES));
                 reason.truncate(reason.floor_char_boundary(REASON_BYTES));
-                Some(Refused { guard: self.name.clone(), rule: denial.rule, reason })
+                Some(Refused { guard: self.name.clone(), rule, reason })
             }
             Err(err) => {
-                let Sealed { limits, sink } = store.data();
+                let Sealed { meter, sink } = store.data();
                 let elapsed = started.elapsed();
-                let breakage =
-                    Breakage::new(&self.name, "check", &err, limits, sink, FUEL, elapsed);
+                let breakage = Breakage::new(&self.name, "check", &err, meter, sink, FUEL, elapsed);
                 tracing::error!(guard = self.name, "{breakage}");
                 Some(self.broken(&breakage.what()))
             }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::engine::Limits;
+use super::engine::Meter;
 use super::sink::Sink;
 use super::workspace::Workspace;
 use crate::deadline::Deadline;
@@ -24,7 +24,7 @@ use crate::wit::{
 
 /// What one tool call has in its store.
 pub(super) struct CallState {
-    pub(super) limits: Limits,
+    pub(super) meter: Meter,
     pub(super) sink: Sink,
     pub(super) workspace: Arc<Workspace>,
     pub(super) plugin: Arc<str>,

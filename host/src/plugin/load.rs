@@ -55,6 +55,16 @@ pub enum LoadError {
         /// Why.
         source: std::io::Error,
     },
+    /// A default plugin's name, for something else.
+    #[error(
+        "a default {expected} has this name, and the file is a {role}\nhint: give it another name"
+    )]
+    OtherRole {
+        /// What the name stands for.
+        expected: Role,
+        /// What the file is.
+        role: Role,
+    },
     /// No file named, and no such default plugin.
     #[error("no default plugin has this name\nhint: set `plugin.{0}.path` to its component file")]
     Unknown(String),
@@ -129,16 +139,15 @@ fn wasi_hint(import: &str) -> &'static str {
     }
 }
 
-/// What a component is and wants, read from its type.
+/// What a component wants, read from its type.
 #[derive(Debug)]
 pub(super) struct Shape {
-    pub(super) role: Role,
     /// The powers it imports, in the order of [`POWERS`].
     pub(super) powers: Vec<&'static str>,
 }
 
-/// Compiles `bytes` and reads the component's shape. Takes tens of milliseconds a megabyte.
-pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<(Component, Shape), LoadError> {
+/// Compiles `bytes`. Takes tens of milliseconds a megabyte.
+pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     if bytes.len() > FILE_BYTES {
         return Err(LoadError::TooLarge(bytes.len()));
     }
@@ -147,33 +156,47 @@ pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<(Component, Shape
                        hint: wrap it with `wasm-tools component new`";
         return Err(LoadError::NotAComponent(message.to_owned()));
     }
-    let component = Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
+    Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
         LoadError::NotAComponent(format!("not a component this host can run: {}", err.root_cause()))
-    })?;
-    let shape = read_shape(engine, &component)?;
-    Ok((component, shape))
+    })
 }
 
-fn read_shape(engine: &Engine, component: &Component) -> Result<Shape, LoadError> {
-    let ty = component.component_type();
-    let mut roles = Vec::new();
-    for (name, item) in ty.exports(engine.wasmtime()) {
-        let is_instance = matches!(item.ty, ComponentItem::ComponentInstance(_));
-        let Some((interface, version)) = ours(name).filter(|_| is_instance) else { continue };
-        let role = match interface {
-            "tool" => Role::Tool,
-            "guard" => Role::Guard,
-            "provider-profile" => Role::Profile,
-            _ => continue,
-        };
-        check_version(interface, version)?;
-        roles.push(role);
+/// What a component exports says what it is, in whichever version of the contract.
+pub(super) fn read_role(engine: &Engine, component: &Component) -> Result<Role, LoadError> {
+    let roles: Vec<Role> = roles(engine, component).into_iter().map(|(role, ..)| role).collect();
+    match roles.as_slice() {
+        [role] => Ok(*role),
+        [] => Err(LoadError::NoRole("none".to_owned())),
+        several => Err(LoadError::NoRole(several.len().to_string())),
     }
-    let role = match roles.as_slice() {
-        [role] => *role,
-        [] => return Err(LoadError::NoRole("none".to_owned())),
-        several => return Err(LoadError::NoRole(several.len().to_string())),
-    };
+}
+
+/// Every export that makes a role: the role, its interface, its version.
+fn roles(engine: &Engine, component: &Component) -> Vec<(Role, String, String)> {
+    let ty = component.component_type();
+    let exports = ty.exports(engine.wasmtime()).filter_map(|(name, item)| {
+        let (interface, version) = ours(name)?;
+        let role = match (interface, item.ty) {
+            ("tool", ComponentItem::ComponentInstance(_)) => Role::Tool,
+            ("guard", ComponentItem::ComponentInstance(_)) => Role::Guard,
+            ("provider-profile", ComponentItem::ComponentInstance(_)) => Role::Profile,
+            _ => return None,
+        };
+        Some((role, interface.to_owned(), version.to_owned()))
+    });
+    exports.collect()
+}
+
+/// What a component of that role wants: versions first, then what it may import at all.
+pub(super) fn read_shape(
+    engine: &Engine,
+    component: &Component,
+    role: Role,
+) -> Result<Shape, LoadError> {
+    for (_, interface, version) in roles(engine, component) {
+        check_version(&interface, &version)?;
+    }
+    let ty = component.component_type();
     let mut imported = Vec::new();
     for (name, _) in ty.imports(engine.wasmtime()) {
         let Some((interface, version)) = ours(name) else {
@@ -190,7 +213,7 @@ fn read_shape(engine: &Engine, component: &Component) -> Result<Shape, LoadError
         imported.push(interface);
     }
     let powers = POWERS.into_iter().filter(|power| imported.contains(power)).collect();
-    Ok(Shape { role, powers })
+    Ok(Shape { powers })
 }
 
 /// Refuses a power that was not granted, with the whole line that would grant it.

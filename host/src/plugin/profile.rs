@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use globset::{Glob, GlobMatcher};
+
 use super::breakage::Breakage;
 use super::engine::Engine;
 use super::guard::Sealed;
@@ -25,8 +27,8 @@ const BACKSTOP_TICKS: u64 = 500;
 pub struct Profile {
     /// As in `upstream.profile`.
     pub name: String,
-    /// Base URLs and models it suits, as patterns with `*`.
-    pub matches: Vec<String>,
+    /// Base URLs and models it suits.
+    matches: Vec<GlobMatcher>,
     /// The table.
     pub quirks: Arc<Quirks>,
 }
@@ -46,9 +48,9 @@ pub(super) async fn describe(
     match described.await {
         Ok(descriptions) => descriptions.into_iter().map(read).collect(),
         Err(err) => {
-            let Sealed { limits, sink } = store.data();
+            let Sealed { meter, sink } = store.data();
             let elapsed = started.elapsed();
-            Err(Breakage::new(plugin, "describe", &err, limits, sink, FUEL, elapsed).into())
+            Err(Breakage::new(plugin, "describe", &err, meter, sink, FUEL, elapsed).into())
         }
     }
 }
@@ -62,6 +64,10 @@ fn read(description: Description) -> Result<Profile, LoadError> {
     }
     let quirks = serde_json::from_str(&quirks)
         .map_err(|err| LoadError::BadDescription(format!("quirks of profile `{name}`: {err}")))?;
+    let compile = |pattern: &String| Glob::new(pattern).map(|glob| glob.compile_matcher());
+    let matches = matches.iter().map(compile).collect::<Result<_, _>>();
+    let matches = matches
+        .map_err(|err| LoadError::BadDescription(format!("matches of profile `{name}`: {err}")))?;
     Ok(Profile { name, matches, quirks: Arc::new(quirks) })
 }
 
@@ -72,11 +78,8 @@ pub(super) fn choose<'a>(
     model: &str,
 ) -> Option<&'a Profile> {
     let fit = |profile: &Profile| {
-        let fitting = profile.matches.iter().filter(|pattern| {
-            let glob = globset::Glob::new(pattern).map(|glob| glob.compile_matcher());
-            glob.is_ok_and(|glob| glob.is_match(base_url) || glob.is_match(model))
-        });
-        fitting.map(String::len).max()
+        let fits = |glob: &&GlobMatcher| glob.is_match(base_url) || glob.is_match(model);
+        profile.matches.iter().filter(fits).map(|glob| glob.glob().glob().len()).max()
     };
     let fitting = profiles.iter().filter_map(|profile| Some((fit(profile)?, profile)));
     // On a tie the earlier one: `max_by_key` would take the last.

@@ -94,12 +94,22 @@ impl Schema {
         format!("{{{}}}", fields.join(", "))
     }
 
+    /// Whether null means something to a property.
+    fn admits_null(&self, name: &str) -> bool {
+        // Without a type anything goes; with several, null may be one.
+        !matches!(
+            self.properties.get(name).map(|schema| &schema["type"]),
+            Some(Value::String(kind)) if kind != "null"
+        )
+    }
+
     /// Lossless repairs of top-level properties, each named in the result.
     fn mend(&self, value: &mut Map<String, Value>) -> Vec<String> {
         let mut mended = Vec::new();
         let empty: Vec<String> = value
             .iter()
             .filter(|(name, value)| value.is_null() && !self.required.contains(name))
+            .filter(|(name, _)| !self.admits_null(name))
             .map(|(name, _)| name.clone())
             .collect();
         for name in empty {

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::wit::log;
 
-/// Lines one call may log; what is beyond is dropped and counted.
+/// Lines one call may log; what is beyond is dropped.
 const LINES: u32 = 1_000;
 
 /// Bytes of one line.
@@ -45,35 +45,35 @@ impl Sink {
         self.last_error.as_deref()
     }
 
-    /// The line cut to its cap, or None when the call has logged enough.
-    fn admit(&mut self, mut message: String) -> Option<String> {
-        self.lines += 1;
-        if self.lines > LINES {
-            return None;
-        }
-        message.truncate(message.floor_char_boundary(LINE_BYTES));
-        Some(message)
+    /// Counts a line; false when the call has logged enough.
+    fn admits(&mut self) -> bool {
+        self.lines = self.lines.saturating_add(1);
+        self.lines <= LINES
     }
 }
 
 impl log::Host for Sink {
     fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
-        let Some(message) = self.admit(message) else { return Ok(()) };
-        let plugin = self.plugin.as_str();
-        match level {
-            log::Level::Debug => tracing::debug!(plugin, "{message}"),
-            log::Level::Info => tracing::info!(plugin, "{message}"),
-            log::Level::Warn => tracing::warn!(plugin, "{message}"),
-            log::Level::Error => {
-                tracing::error!(plugin, "{message}");
-                self.last_error = Some(message);
+        let message = cut(message);
+        if self.admits() {
+            let plugin = self.plugin.as_str();
+            match level {
+                log::Level::Debug => tracing::debug!(plugin, "{message}"),
+                log::Level::Info => tracing::info!(plugin, "{message}"),
+                log::Level::Warn => tracing::warn!(plugin, "{message}"),
+                log::Level::Error => tracing::error!(plugin, "{message}"),
             }
+        }
+        // Kept even when it is one line too many: it may be the message of a panic.
+        if level == log::Level::Error {
+            self.last_error = Some(message);
         }
         Ok(())
     }
 
     fn progress(&mut self, message: String) -> wasmtime::Result<()> {
-        if let Some(message) = self.admit(message)
+        let message = cut(message);
+        if self.admits()
             && let Some(Watcher { call_id, lines }) = &self.watcher
         {
             // Nobody listens any more when the run is over; the line is lost then, and may be.
@@ -81,4 +81,13 @@ impl log::Host for Sink {
         }
         Ok(())
     }
+}
+
+/// The line cut to its cap.
+fn cut(message: String) -> String {
+    if message.len() <= LINE_BYTES {
+        return message;
+    }
+    // A copy: truncating would keep the whole allocation, up to the guest's whole memory.
+    message[..message.floor_char_boundary(LINE_BYTES)].to_owned()
 }

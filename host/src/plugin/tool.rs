@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Store;
 
 use super::breakage::Breakage;
-use super::engine::{Engine, Limits};
+use super::engine::{Engine, Meter};
 use super::imports::CallState;
 use super::load::LoadError;
 use super::schema::{Fitting, Schema};
@@ -23,6 +23,12 @@ use crate::wit::{Call, Effects, Fault, Outcome, Part, Spec};
 
 /// Bytes of an outcome's text that the model reads; the rest is spilled to a file.
 const TEXT_BYTES: usize = 64 << 10;
+
+/// Bytes of a fault's hint.
+const HINT_BYTES: usize = 4 << 10;
+
+/// Bytes of a summary, which is one line.
+const SUMMARY_BYTES: usize = 512;
 
 /// After the deadline a guest has this long to hand over what its import gave it at the last moment.
 const HANDING_OVER: Duration = Duration::from_millis(500);
@@ -129,13 +135,17 @@ impl ToolPlugin {
             Ok(Err(err)) => return Err(self.breakage("specs", &err, &store, started).into()),
             Err(_) => return Err(self.out_of_time("specs", &store, started).into()),
         };
-        let mut tools = Vec::new();
+        let mut tools: Vec<Tool> = Vec::new();
         for spec in specs {
             if !is_tool_name(&spec.name) {
                 return Err(LoadError::BadDescription(format!(
                     "tool name `{}` must be 1 to 64 of a-z, A-Z, 0-9, `_` and `-`",
                     spec.name
                 )));
+            }
+            if tools.iter().any(|tool| tool.spec.name == spec.name) {
+                let twice = format!("tool `{}` is offered twice", spec.name);
+                return Err(LoadError::BadDescription(twice));
             }
             let schema = Schema::new(&spec.input_schema).map_err(|problem| {
                 LoadError::BadDescription(format!("tool `{}`: {problem}", spec.name))
@@ -157,7 +167,7 @@ impl ToolPlugin {
         watcher: Option<Watcher>,
     ) -> Store<CallState> {
         let state = CallState {
-            limits: Limits::default(),
+            meter: Meter::default(),
             sink: Sink::new(&self.name, watcher),
             workspace,
             plugin: self.name.clone(),
@@ -168,7 +178,7 @@ impl ToolPlugin {
             executed: false,
         };
         let mut store = Store::new(self.engine.wasmtime(), state);
-        store.limiter(|state| &mut state.limits);
+        store.limiter(|state| &mut state.meter);
         // Tools are bounded by time, not by fuel: they wait for disks and processes.
         store.set_fuel(u64::MAX).expect("fuel is on in the engine's configuration");
         store.set_epoch_deadline(1);
@@ -183,8 +193,8 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        let CallState { limits, sink, .. } = store.data();
-        Breakage::new(&self.name, export, err, limits, sink, u64::MAX, started.elapsed())
+        let CallState { meter, sink, .. } = store.data();
+        Breakage::new(&self.name, export, err, meter, sink, u64::MAX, started.elapsed())
     }
 
     fn out_of_time(
@@ -257,6 +267,9 @@ impl Tool {
             Ok(Err(err)) => End::Broken(plugin.breakage("run", &err, &store, started)),
             Err(_) => End::Broken(plugin.out_of_time("run", &store, started)),
         };
+        if let End::Broken(breakage) = &end {
+            tracing::error!(plugin = self.plugin(), tool = self.spec.name, "{breakage}");
+        }
         let CallState { altered, executed, .. } = *store.data();
         Ran { end, altered, executed }
     }
@@ -268,10 +281,16 @@ fn tell(outcome: Outcome, workspace: &Workspace) -> Told {
     let parts: Vec<String> = outcome.parts.into_iter().map(part_text).collect();
     Told {
         text: cut(redact(&parts.join("\n")), workspace),
-        summary: redact(&outcome.summary),
-        data: outcome.data.as_deref().map(redact),
+        summary: one_line(&redact(&outcome.summary)).to_owned(),
+        // Cut JSON would be none: what is over the cap is left out.
+        data: outcome.data.as_deref().filter(|data| data.len() <= TEXT_BYTES).map(redact),
         exit_code: outcome.exit_code,
     }
+}
+
+fn one_line(summary: &str) -> &str {
+    let line = summary.lines().next().unwrap_or_default();
+    &line[..line.floor_char_boundary(SUMMARY_BYTES)]
 }
 
 fn redact_fault(fault: Fault, workspace: &Workspace) -> Fault {
@@ -279,7 +298,7 @@ fn redact_fault(fault: Fault, workspace: &Workspace) -> Fault {
     Fault {
         kind: fault.kind,
         message: cut(redact(&fault.message), workspace),
-        hint: fault.hint.as_deref().map(redact),
+        hint: fault.hint.map(|hint| redact(&hint[..hint.floor_char_boundary(HINT_BYTES)])),
     }
 }
 

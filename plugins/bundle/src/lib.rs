@@ -27,7 +27,7 @@ pub struct Plugin {
 }
 
 /// Every default plugin, tools first, each kind in the order of the build script's table.
-pub const PLUGINS: &[Plugin] = include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
+pub const PLUGINS: &[Plugin] = include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,8 @@ use harness_jail as jail;
 use super::{CallState, fault};
 use crate::wit::{Effects, Fault, process};
 
-/// Kept back from the run's time: killing takes a grace of half a second, telling the rest.
+/// Kept back from the time that is left, at most: killing takes a grace of half a second, telling
+/// the rest.
 const TELLING: Duration = Duration::from_millis(1_500);
 
 impl process::Host for CallState {
@@ -31,7 +32,8 @@ impl CallState {
         self.until()?;
         let workspace = self.workspace.clone();
         let workdir = request.workdir.as_deref().map(|path| workspace.jail.parse(path));
-        let left = self.deadline.left().saturating_sub(TELLING).as_millis();
+        let left = self.deadline.left();
+        let left = (left - TELLING.min(left / 4)).as_millis().max(1);
         let request = jail::Request {
             command: match request.command {
                 process::Command::Shell(text) => jail::Command::Shell(text),
@@ -42,8 +44,15 @@ impl CallState {
             environment: request.environment,
             stdin: request.stdin,
         };
-        self.executed = true;
-        let completion = workspace.shell.run(&workspace.jail, request).await.map_err(fault)?;
+        // Before the wait: when the call is stopped in the middle of it, the command has run.
+        let executed_before = std::mem::replace(&mut self.executed, true);
+        let completion = workspace.shell.run(&workspace.jail, request).await.map_err(|err| {
+            if err.kind != jail::FaultKind::Failed {
+                // Refused before anything was started.
+                self.executed = executed_before;
+            }
+            fault(err)
+        })?;
         Ok(process::Completion {
             ending: match completion.ending {
                 jail::Ending::Exited(code) => process::Ending::Exited(code),

@@ -10,8 +10,14 @@ use crate::wit::{Fault, FaultKind, state};
 /// Bytes of one value.
 const VALUE_BYTES: usize = 1 << 20;
 
+/// Bytes of all values of one plugin in one session.
+const ALL_BYTES: usize = 16 << 20;
+
 /// Keys of one plugin in one session.
 const KEYS: usize = 256;
+
+/// Bytes of one key.
+const KEY_BYTES: usize = 256;
 
 impl state::Host for CallState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<state::Value>> {
@@ -51,12 +57,23 @@ impl CallState {
                 format!("value is {} bytes, over the limit of {VALUE_BYTES}", bytes.len());
             return refuse(FaultKind::TooLarge, message);
         }
+        if key.len() > KEY_BYTES {
+            let message = format!("key is {} bytes, over the limit of {KEY_BYTES}", key.len());
+            return refuse(FaultKind::TooLarge, message);
+        }
         let mut kept = self.workspace.kept();
-        let mine = kept.keys().filter(|(plugin, _)| **plugin == *self.plugin).count();
         let place = (self.plugin.to_string(), key);
+        let others = kept.iter().filter(|(other, _)| other.0 == place.0 && **other != place);
+        let (keys, all_bytes) = others.fold((0, bytes.len()), |(keys, all_bytes), (_, value)| {
+            (keys + 1, all_bytes + value.bytes.len())
+        });
         let current = kept.get(&place).map_or(0, |value| value.revision);
-        if current == 0 && mine >= KEYS {
+        if keys >= KEYS {
             return refuse(FaultKind::TooLarge, format!("{KEYS} keys are kept already"));
+        }
+        if all_bytes > ALL_BYTES {
+            let message = format!("{all_bytes} bytes in all, over the limit of {ALL_BYTES}");
+            return refuse(FaultKind::TooLarge, message);
         }
         if current != revision {
             let message = format!("the value is at revision {current}, not {revision}");
