@@ -25,7 +25,7 @@ use crate::ledger::Ledger;
 use crate::places::Places;
 use crate::plugin::{Engine, Plugins, Source, Workspace};
 use crate::redact::Redactor;
-use crate::session::Session;
+use crate::session::Sessions;
 use crate::upstream::Upstream;
 
 pub use request::{AnswerOptions, Finished, RunRequest, Tighter, ToolUse};
@@ -44,7 +44,7 @@ pub struct Harness {
     environment: Vec<(String, String)>,
     /// None until every plugin is compiled and linked.
     plugins: watch::Sender<Option<Arc<Plugins>>>,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    sessions: Mutex<Sessions>,
     /// Canonical directory to the run that holds it.
     held: Mutex<HashMap<String, String>>,
     places_for_runs: Arc<Semaphore>,
@@ -164,13 +164,13 @@ impl Harness {
         if tokio::time::timeout(grace, self.runs.wait()).await.is_err() {
             tracing::error!("{} runs did not end within {grace:?}", self.runs.len());
         }
-        for session in self.sessions().values() {
+        for session in self.sessions().iter() {
             session.workspace.shell.end();
         }
         self.ledger.close().await;
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

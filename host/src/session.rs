@@ -4,6 +4,7 @@
 //! the workspace to the tools, the changes to the guards' view of the past. Knows no request and
 //! no model.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,6 +16,10 @@ use crate::plugin::Workspace;
 
 /// The longest a look at the whole tree may take; a tree that needs more counts as changed.
 const LOOKING: Duration = Duration::from_millis(250);
+
+/// Idle sessions that stay open. Each holds two directory handles; with more of them a server that
+/// only ever makes fresh workspaces would run out of handles.
+const IDLE: usize = 256;
 
 /// An open session.
 pub struct Session {
@@ -80,5 +85,49 @@ impl Changes {
     fn tree(&self) -> std::sync::MutexGuard<'_, Option<Fingerprint>> {
         // Poisoned or not, it is one value that is written whole.
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sessions that are open, by id.
+#[derive(Default)]
+pub struct Sessions {
+    open: HashMap<String, (Arc<Session>, u64)>,
+    uses: u64,
+}
+
+impl Sessions {
+    /// The open session of that id.
+    pub fn get(&mut self, id: &str) -> Option<Arc<Session>> {
+        self.uses += 1;
+        let (session, last_use) = self.open.get_mut(id)?;
+        *last_use = self.uses;
+        Some(session.clone())
+    }
+
+    /// Takes a session in, unless its id is open already: then that one is everyone's. Gives the
+    /// session, and one that was let go of for it: idle, and the longest unused.
+    pub fn admit(&mut self, session: Session) -> (Arc<Session>, Option<Arc<Session>>) {
+        self.uses += 1;
+        let (id, session) = (session.id.clone(), Arc::new(session));
+        let (session, last_use) = self.open.entry(id).or_insert((session, 0));
+        *last_use = self.uses;
+        let session = session.clone();
+        (session, self.let_go())
+    }
+
+    /// Every open session.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Session>> {
+        self.open.values().map(|(session, _)| session)
+    }
+
+    fn let_go(&mut self) -> Option<Arc<Session>> {
+        if self.open.len() <= IDLE {
+            return None;
+        }
+        // A session that a run works in is held by it too.
+        let idle = self.open.iter().filter(|(_, (session, _))| Arc::strong_count(session) == 1);
+        let oldest = idle.min_by_key(|(_, (_, last_use))| *last_use);
+        let id = oldest.map(|(id, _)| id.clone())?;
+        self.open.remove(&id).map(|(session, _)| session)
     }
 }

@@ -197,3 +197,35 @@ async fn one_run_at_a_time_in_a_workspace() {
     let message = second.body["error"]["message"].as_str().unwrap();
     assert!(message.contains(&first.run), "{message}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_switched_off_are_not_run_all_the_same() {
+    let script = r#"
+        [[turn]]
+        calls = [{ tool = "write", input = { path = "a.txt", content = "no" } }]
+        [[turn]]
+        text = "then I just answer"
+    "#;
+    let rig = Rig::start(script, "").await;
+    let mut body = rig.body("go");
+    body["tool_choice"] = json!("none");
+    let reply = rig.chat(&body).await;
+    assert_eq!((reply.status, reply.answer()), (200, "then I just answer"), "{:#}", reply.body);
+    assert!(!rig.workspace().join("a.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_fresh_sessions_do_not_use_up_handles() {
+    let rig = Rig::start("[[turn]]\ntext = \"hi\"\nrepeat = 400\n", "").await;
+    let handles = || std::fs::read_dir(format!("/proc/{}/fd", rig.server.pid())).unwrap().count();
+    for _ in 0..300 {
+        let reply = rig.chat(&json!({"messages": [{"role": "user", "content": "go"}]})).await;
+        assert_eq!(reply.status, 200, "{:#}", reply.body);
+    }
+    let open = handles();
+    assert!(open < 256 * 2 + 100, "{open} handles are open");
+    for _ in 0..50 {
+        rig.chat(&json!({"messages": [{"role": "user", "content": "go"}]})).await;
+    }
+    assert!(handles() < open + 20, "{} after {open}", handles());
+}

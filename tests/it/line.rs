@@ -178,7 +178,7 @@ async fn sixty_turns_with_every_tool_and_every_trouble_end_well() {
     check(13, 0, invalid, "did you mean `read`");
     check(14, 0, denied, "denylist");
     check(14, 1, succeeded, "long.txt");
-    check(15, 0, failed, "outside");
+    check(15, 0, failed, "above the root");
     check(16, 0, failed, "long.txt");
     check(17, 0, denied, "deadline");
     check(18, 0, succeeded, "before");

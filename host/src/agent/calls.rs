@@ -87,6 +87,9 @@ fn batch_length(task: &Task<'_>, calls: &[Call]) -> usize {
 
 /// Validation, then the guards; the first refusal wins.
 async fn review(task: &Task<'_>, past: &Past, call: &Call, turn: u32) -> Result<Ready, Told> {
+    if task.offers.is_empty() {
+        return Err(invalid("no tools are offered in this run, nothing was done".to_owned()));
+    }
     let Some(tool) = task.plugins.tool(&call.tool) else {
         return Err(invalid(unknown_tool(task, &call.tool)));
     };

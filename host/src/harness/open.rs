@@ -48,18 +48,20 @@ impl Harness {
             (None, None) => self.add_session(caller, None).await?,
         };
         if let Some(session) = self.sessions().get(&row.id) {
-            return Ok(session.clone());
+            return Ok(session);
         }
         let jail = self.places.jail(&row.workspace, &row.id).map_err(|err| gone(&row, &err))?;
         let shell = Shell::new(self.environment.clone(), &row.id);
-        let session = Arc::new(Session {
-            id: row.id.clone(),
+        let session = Session {
+            id: row.id,
             directory: jail.root().display().to_string(),
             workspace: Arc::new(Workspace::new(jail, shell, self.redactor.clone())),
             changes: Changes::default(),
-        });
-        // Two requests may have come here at once: the first one's session is everyone's.
-        Ok(self.sessions().entry(row.id).or_insert(session).clone())
+        };
+        let (session, let_go) = self.sessions().admit(session);
+        // Outside the lock: letting go ends what its commands left running.
+        drop(let_go);
+        Ok(session)
     }
 
     fn canonical(&self, directory: &str) -> Result<String, Refusal> {

@@ -83,6 +83,15 @@ impl Harness {
     /// that is stopping, or a fault of ours. Then nothing was done.
     pub async fn start(self: &Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
         self.refuse_when_stopping()?;
+        // In a task of its own: a client that leaves in the middle of it drops the run, which
+        // cancels it, and not the half-done start of one, which nobody would ever end.
+        let starting = tokio::spawn(self.clone().begin(request));
+        starting.await.unwrap_or_else(|_| {
+            Err(Refusal::internal("the run met a fault of the server before it began"))
+        })
+    }
+
+    async fn begin(self: Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
         let place = self.places_for_runs.clone().try_acquire_owned().map_err(|_| {
             Refusal::busy(format!("{} runs are under way, no more may be", self.config.max_runs), 5)
         })?;
