@@ -250,13 +250,24 @@ async fn next_ended<F: Future>(
     loop {
         tokio::select! {
             biased;
-            Some(Line { call_id, message }) = progress.recv() => {
-                record.ride(Event::Progress { call_id, message });
+            Some(line) = progress.recv() => {
+                record.ride(shown(line));
                 record.flush().await?;
             }
-            ended = running.next() => return Ok(ended),
+            ended = running.next() => {
+                // Calls run in tasks of their own: the last lines may have come since they were
+                // looked for, and belong before the end.
+                while let Ok(line) = progress.try_recv() {
+                    record.ride(shown(line));
+                }
+                return Ok(ended);
+            }
         }
     }
+}
+
+fn shown(Line { call_id, message }: Line) -> Event {
+    Event::Progress { call_id, message }
 }
 
 /// One call, run; what it changed is counted.

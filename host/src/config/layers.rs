@@ -97,6 +97,7 @@ impl Settings {
                 settings.set(key, value.clone(), Origin::Flag);
             }
         }
+        settings.check_plugin_paths();
         settings
     }
 
@@ -223,10 +224,7 @@ impl Settings {
     fn merge_plugins(&mut self, plugins: toml::Table) {
         for (name, value) in plugins {
             match value.try_into::<PluginConfig>() {
-                Ok(mut plugin) => {
-                    plugin.path = plugin.path.and_then(|path| self.plugin_path(&name, path));
-                    self.plugins.insert(name, plugin);
-                }
+                Ok(plugin) => drop(self.plugins.insert(name, plugin)),
                 Err(err) => self.problem(&format!("plugin.{name}"), err.message().to_owned()),
             }
         }
@@ -280,15 +278,18 @@ impl Settings {
         }
     }
 
-    fn plugin_path(&mut self, name: &str, path: PathBuf) -> Option<PathBuf> {
-        let text = path.to_string_lossy();
-        match Kind::Path.check(&text) {
-            Ok(()) => Some(self.expand(&text)),
-            Err(message) => {
-                self.problem(&format!("plugin.{name}.path"), message);
-                None
+    /// Checks the plugins' paths; last, because the home directory comes from the environment.
+    fn check_plugin_paths(&mut self) {
+        let mut plugins = std::mem::take(&mut self.plugins);
+        for (name, plugin) in &mut plugins {
+            let Some(path) = &plugin.path else { continue };
+            let text = path.to_string_lossy();
+            match Kind::Path.check(&text) {
+                Ok(()) => plugin.path = Some(self.expand(&text)),
+                Err(message) => self.problem(&format!("plugin.{name}.path"), message),
             }
         }
+        self.plugins = plugins;
     }
 
     /// Only for numbers, flags and addresses that [`Settings::check`] passed.

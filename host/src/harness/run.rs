@@ -270,7 +270,11 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
         }
         None => {
             // What a cancelled run's commands left behind has nobody to come back to it.
-            tokio::task::block_in_place(|| session.workspace.shell.end());
+            let session = session.clone();
+            let ending = tokio::task::spawn_blocking(move || session.workspace.shell.end());
+            if let Err(err) = ending.await {
+                tracing::error!(run = id, "what its commands left running was not ended: {err}");
+            }
             (without_answer(Reason::Cancelled), Some(cancelled()))
         }
     };

@@ -6,7 +6,7 @@ use harness_guests::Guest;
 
 use super::misbehave_tool::{self, GRANTS};
 use super::{
-    FEWER, IS_REFUSED_A_FILE, WRITES_A_FILE, assert_refused, ended, list, misbehave_guard, start,
+    IS_REFUSED_A_FILE, WRITES_A_FILE, assert_refused, ended, list, misbehave_guard, start,
     write_a_file,
 };
 use crate::rig::Rig;
@@ -30,8 +30,7 @@ async fn a_file_that_may_have_been_a_guard_refuses() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_not_there_refuses_unless_it_stands_for_a_tool() {
     let start = async |script: &str, name: &str| {
-        let table = format!("{FEWER}[plugin.{name}]\npath = \"missing.wasm\"\n");
-        Rig::start(script, &table).await
+        Rig::start(script, &format!("[plugin.{name}]\npath = \"missing.wasm\"\n")).await
     };
     let rig = start(IS_REFUSED_A_FILE, "mine").await;
     let call = write_a_file(&rig).await;
