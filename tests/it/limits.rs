@@ -264,7 +264,9 @@ async fn the_same_call_twice_in_one_reply_is_judged_one_after_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_directory_made_anew_is_opened_anew() {
+    // The second run tells the same story anew, which is no suffix of the first.
     let script = r#"
+        check = "record"
         [[turn]]
         calls = [{ tool = "read", input = { path = "a.txt" } }]
         [[turn]]
@@ -291,7 +293,6 @@ async fn a_directory_made_anew_is_opened_anew() {
     body["harness"]["session_id"] = json!(first.session);
     let second = rig.chat(&body).await;
     assert_eq!((second.status, second.answer()), (200, "second"), "{:#}", second.body);
-    rig.assert_clean_requests();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,12 +30,12 @@ async fn a_file_that_may_have_been_a_guard_refuses() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_not_there_refuses_unless_it_stands_for_a_tool() {
     let start = async |script: &str, name: &str| {
-        Rig::start(script, &format!("[plugin.{name}]\npath = \"missing.wasm\"\n")).await
+        Rig::start(script, &format!("[plugin.{name}]\npath = \"/missing.wasm\"\n")).await
     };
     let rig = start(IS_REFUSED_A_FILE, "mine").await;
     let call = write_a_file(&rig).await;
     assert_refused(&rig, &call, "guard-broken");
-    assert!(call.text.contains("cannot read `missing.wasm`"), "{}", call.text);
+    assert!(call.text.contains("cannot read `/missing.wasm`"), "{}", call.text);
 
     // The default plugin of that name is a tool, so its replacement can only be one.
     let rig = start(WRITES_A_FILE, "files").await;
