@@ -124,8 +124,8 @@ impl Harness {
             })?;
         let offers = self.offers(&plugins, profile, request.tools)?;
         let mut conversation = Conversation::new(profile.quirks.clone());
-        conversation.push(Message::System { text: prompt::system(&request.system) });
-        for message in &request.messages {
+        let system = Message::System { text: prompt::system(&request.system) };
+        for message in std::iter::once(&system).chain(&request.messages) {
             // What the model reads is what is on record.
             conversation.push(self.redactor.redact_message(message.clone()));
         }
