@@ -27,6 +27,18 @@ pub struct Refusal {
     pub retry_after: Option<u64>,
 }
 
+/// An error with its causes, for the operator's log: what `{err}` alone would leave out.
+pub fn with_causes(err: &dyn std::error::Error) -> String {
+    let mut text = err.to_string();
+    let mut cause = err.source();
+    while let Some(source) = cause {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        cause = source.source();
+    }
+    text
+}
+
 /// OpenAI's `error.type` words that we use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

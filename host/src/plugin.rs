@@ -157,8 +157,8 @@ impl Plugins {
         };
         found.ok_or_else(|| {
             let names: Vec<&str> = self.profiles.iter().map(|p| p.name.as_str()).collect();
-            let wanted = name.map_or("one that matches".to_owned(), |name| format!("`{name}`"));
-            format!("no profile {wanted}, there are: `{}`", names.join("`, `"))
+            let wanted = name.map_or("that suits".to_owned(), |name| format!("`{name}`"));
+            format!("there is no profile {wanted}; there are: `{}`", names.join("`, `"))
         })
     }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::deadline::Stopwatch;
+use crate::error::with_causes;
 use crate::event::{CallEnding, Event, Reason, State};
 use crate::ledger::{Ledger, LedgerError, now_ms};
 use crate::message::Usage;
@@ -147,9 +148,9 @@ impl Record {
         let Err(err) = self.flush().await else { return };
         // What was lost before (a full disk, a flush that was cut off) must not cost the end: that
         // one may follow on anything.
-        tracing::error!(run = self.run, "events of the run are not on record: {err}");
+        tracing::error!(run = self.run, "events of the run are lost: {}", with_causes(&err));
         if let Err(err) = self.ledger.append(&self.run, vec![(now_ms(), ended)]).await {
-            tracing::error!(run = self.run, "the end of the run is not on record: {err}");
+            tracing::error!(run = self.run, "the end of the run is lost: {}", with_causes(&err));
         }
     }
 

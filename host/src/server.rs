@@ -122,12 +122,22 @@ pub async fn serve(
         }
         () = shutdown.cancelled() => harness.begin_shutdown(),
     }
-    let (closed, ()) =
-        tokio::join!(tokio::time::timeout(grace + LAST_WORDS, serving), harness.shutdown(grace));
-    closed.unwrap_or_else(|_| {
-        tracing::warn!("connections were still open when the grace was over");
-        Ok(())
-    })
+    // Who has not even sent a whole request is not waited for beyond the runs' end.
+    let told = async {
+        harness.shutdown(grace).await;
+        tokio::time::sleep(LAST_WORDS).await;
+    };
+    let mut told = pin!(told);
+    tokio::select! {
+        closed = &mut serving => {
+            harness.shutdown(grace).await;
+            closed
+        }
+        () = &mut told => {
+            tracing::warn!("connections were still open after the end of all runs");
+            Ok(())
+        }
+    }
 }
 
 fn router(door: Arc<Door>) -> Router {

@@ -306,3 +306,53 @@ async fn the_servers_own_directories_are_no_workspaces() {
         assert_eq!(reply.body["error"]["param"], "harness.workspace");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn endless_calls_in_one_reply_are_cut_off() {
+    let piece = |index: usize| {
+        let function = json!({"name": "read", "arguments": "{}"});
+        let call = json!({"index": index, "id": format!("c{index}"), "function": function});
+        let chunk = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+        format!("data: {chunk}\n\n")
+    };
+    let raw: String = (0..3_000).map(piece).collect();
+    let script = format!("[[turn]]\nrepeat = 3\nraw = '''\n{raw}'''\n");
+    let rig = Rig::start(&script, "").await;
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!((reply.status, reply.reason()), (502, "upstream-failed"), "{:#}", reply.body);
+    let message = reply.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("more than 1000 calls"), "{message}");
+    assert_eq!(rig.mock.requests().len(), 1, "the same again would help nobody");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_matches_everywhere_is_told_so_at_once() {
+    let script = r#"
+        [[turn]]
+        calls = [{ tool = "read", input = { path = "many.txt", limit = 5 } }]
+        [[turn]]
+        calls = [{ tool = "edit", input = { path = "many.txt", old = "ab", new = "x" } }]
+        [[turn]]
+        text = "done"
+    "#;
+    let rig = Rig::start(script, "[agent]\nmax_seconds = 20\n").await;
+    rig.put("many.txt", &"ab\n".repeat(200_000));
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!(reply.answer(), "done", "{:#}", reply.body);
+    let outcomes = rig.outcomes(&reply.run).await;
+    assert!(outcomes[1].1.contains("`old` occurs 200000 times"), "{}", outcomes[1].1);
+}
+
+#[test]
+fn a_profile_that_is_not_there_stops_the_server() {
+    let home = tempfile::tempdir().unwrap();
+    let output = crate::rig::harness()
+        .args(["serve", "--addr", "127.0.0.1:0", "--profile", "nope"])
+        .args(["--upstream-base-url", "http://127.0.0.1:9", "--upstream-model", "m"])
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(err.contains("upstream.profile: there is no profile `nope`; there are:"), "{err}");
+}

@@ -35,7 +35,7 @@ struct Reviewed<'a> {
     /// Canonical, with its digest; as it came, when it never fitted.
     input: String,
     digest: String,
-    verdict: Result<Ready, Settled>,
+    verdict: Result<Ready, Box<Settled>>,
 }
 
 /// A call that passed its checks.
@@ -87,7 +87,7 @@ pub(super) async fn act(
 /// since guards are told of the calls before and not of those beside.
 fn may_join(
     batch: &[Reviewed<'_>],
-    fitted: &Result<(Tool, Input), Settled>,
+    fitted: &Result<(Tool, Input), Box<Settled>>,
     parallel_reads: usize,
 ) -> bool {
     let Ok((tool, input)) = fitted else { return batch.is_empty() };
@@ -100,7 +100,7 @@ fn may_join(
 }
 
 /// Whether a call names a tool there is, with arguments that fit.
-fn fit(task: &Task<'_>, call: &Call, finish: Finish) -> Result<(Tool, Input), Settled> {
+fn fit(task: &Task<'_>, call: &Call, finish: Finish) -> Result<(Tool, Input), Box<Settled>> {
     match finish {
         Finish::Length => return Err(cut_off("reached the output limit")),
         Finish::ContentFilter => return Err(cut_off("was cut by the provider's content filter")),
@@ -122,7 +122,7 @@ async fn judge<'a>(
     past: &Past,
     call: &'a Call,
     running: Stopwatch,
-    fitted: Result<(Tool, Input), Settled>,
+    fitted: Result<(Tool, Input), Box<Settled>>,
     turn: u32,
 ) -> Reviewed<'a> {
     let (tool, input) = match fitted {
@@ -203,7 +203,7 @@ async fn run_batch(
             async move {
                 let Reviewed { call, running, input, digest, verdict } = reviewed;
                 let told = match verdict {
-                    Err(told) => told,
+                    Err(told) => *told,
                     Ok(ready) => run_one(task, &ready, lines).await,
                 };
                 (call, running.elapsed_us(), input, digest, told)
@@ -318,29 +318,29 @@ async fn run_tool(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) 
     }
 }
 
-fn invalid(text: String) -> Settled {
-    Settled {
+fn invalid(text: String) -> Box<Settled> {
+    Box::new(Settled {
         ending: CallEnding::Invalid,
         summary: first_line(&text).to_owned(),
         text,
         data: None,
         exit_code: None,
-    }
+    })
 }
 
-fn denied(refused: Refused) -> Settled {
+fn denied(refused: Refused) -> Box<Settled> {
     let Refused { guard, rule, reason } = refused;
-    Settled {
+    Box::new(Settled {
         text: format!("refused by guard `{guard}` (rule `{rule}`), nothing was done: {reason}"),
         summary: format!("refused by {guard}: {rule}"),
         ending: CallEnding::Denied { guard, rule },
         data: None,
         exit_code: None,
-    }
+    })
 }
 
-fn cut_off(how: &str) -> Settled {
-    Settled {
+fn cut_off(how: &str) -> Box<Settled> {
+    Box::new(Settled {
         ending: CallEnding::NotRun,
         text: format!(
             "not executed: the reply {how} in the middle of its calls, so none of them was run.\n\
@@ -349,7 +349,7 @@ fn cut_off(how: &str) -> Settled {
         summary: format!("not executed: the reply {how}"),
         data: None,
         exit_code: None,
-    }
+    })
 }
 
 fn unknown_tool(task: &Task<'_>, name: &str) -> String {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail};
 use harness_jail::Shell;
 
 use super::Loaded;
@@ -67,7 +67,20 @@ impl Boot {
             configured.entry("shell".to_owned()).or_default().enabled = Some(false);
         }
         let loading = self.harness.load(&self.engine, sources(&configured));
-        loading.await.context("the plugins cannot be loaded")
+        loading.await.context("the plugins cannot be loaded")?;
+        let plugins = self.harness.plugins().await;
+        // One of ours that nobody changed and that does not load is a fault of this process (no
+        // handles left, say): better no server than one that goes on without it.
+        let ours = plugins.listed().iter().filter(|listed| !configured.contains_key(&listed.name));
+        for listed in ours {
+            if let Err(cause) = &listed.offers {
+                bail!("the default plugin `{}` does not load: {cause}", listed.name);
+            }
+        }
+        let upstream = &self.harness.config().upstream;
+        let profile =
+            plugins.profile(upstream.profile.as_deref(), &upstream.base_url, &upstream.model);
+        profile.map(|_| ()).map_err(|problem| anyhow!("upstream.profile: {problem}"))
     }
 }
 

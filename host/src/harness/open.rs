@@ -8,7 +8,7 @@ use std::sync::Arc;
 use harness_jail::{OpenError, Shell};
 
 use super::Harness;
-use crate::error::{Refusal, RefusalKind};
+use crate::error::{Refusal, RefusalKind, with_causes};
 use crate::ledger::{LedgerError, SessionRow, now_ms};
 use crate::plugin::Workspace;
 use crate::session::{Changes, Session};
@@ -165,6 +165,6 @@ fn gone(row: &SessionRow, err: &OpenError) -> Refusal {
 
 /// A ledger that does not answer: for the operator the cause, for the client that it is ours.
 pub(super) fn unreadable(err: &LedgerError) -> Refusal {
-    tracing::error!("ledger: {err}");
+    tracing::error!("{}", with_causes(err));
     Refusal::internal("the server's record does not answer; its log says why")
 }

@@ -30,6 +30,7 @@ pub(super) fn refusal(stop: &Stop) -> Refusal {
             UpstreamError::Credentials { .. }
             | UpstreamError::Settings { .. }
             | UpstreamError::Refused { .. }
+            | UpstreamError::TooManyCalls { .. }
             | UpstreamError::TooLarge { .. } => (502, RefusalKind::ServerError, false),
             UpstreamError::Unreachable { .. }
             | UpstreamError::Failed { .. }

@@ -5,6 +5,7 @@
 //! by the model: what did not fit, what would, and the shape of the whole.
 
 use jsonschema::Validator;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// The largest argument text.
@@ -134,11 +135,41 @@ fn parse(arguments: &str) -> Result<Map<String, Value>, String> {
         return Ok(Map::new());
     }
     match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(map)) => Ok(map),
+        Ok(Value::Object(_)) => serde_json::from_str::<Fields>(arguments)
+            .map(|fields| fields.0)
+            .map_err(|err| format!("they cannot be taken at their word: {err}")),
         Ok(other) => Err(format!("expected a JSON object, got {}", kind(&other))),
         Err(err) => {
             Err(format!("they are not valid JSON ({err}); they began with `{}`", head(arguments)))
         }
+    }
+}
+
+/// An object's fields, each there once: of two values of one key neither is meant more.
+struct Fields(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
+        struct Once;
+        impl<'de> Visitor<'de> for Once {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Map::new();
+                while let Some((key, value)) = map.next_entry::<String, Value>()? {
+                    if fields.contains_key(&key) {
+                        return Err(A::Error::custom(format!("`{}` occurs twice", head(&key))));
+                    }
+                    fields.insert(key, value);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Once)
     }
 }
 
@@ -229,6 +260,7 @@ mod tests {
             r#"{"path":"a","edits":"[{\"a\":1}]"}"#,
             Ok((r#"{"edits":[{"a":1}],"path":"a"}"#, 1)),
         );
+        check(r#"{"path":"a","path":"b"}"#, Err("`path` occurs twice"));
         check("12345", Err("expected a JSON object, got number"));
         check(r#"["x"]"#, Err("got array"));
         check("null", Err("got null"));

@@ -16,6 +16,9 @@ use crate::message::{Finish, Reply, Usage};
 /// Largest reply: text, reasoning and arguments together.
 pub(super) const MAX_REPLY_BYTES: usize = 16 << 20;
 
+/// Most calls of one reply: ten times what the busiest models send, and few enough to search.
+const MAX_CALLS: usize = 1_000;
+
 /// A reply that is still being sent.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
@@ -82,6 +85,9 @@ impl Assembler {
         }
         if self.bytes > MAX_REPLY_BYTES {
             return Err(UpstreamError::TooLarge { limit_bytes: MAX_REPLY_BYTES });
+        }
+        if self.calls.len() > MAX_CALLS {
+            return Err(UpstreamError::TooManyCalls { limit: MAX_CALLS });
         }
         Ok(())
     }

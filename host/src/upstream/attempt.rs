@@ -66,6 +66,9 @@ pub(super) async fn attempt(
             Err(_) => return Err(UpstreamError::TimedOut { waiting }.into()),
         };
         let went_on = reading.feed(&bytes)?;
+        // A stream that comes faster than it is read is never waited for: without this, neither
+        // the deadline nor a cancel would be looked at until its end.
+        tokio::task::consume_budget().await;
         if reading.is_done() {
             until = Instant::now() + AFTER_DONE;
         } else if went_on && reading.has_finished() {

@@ -38,6 +38,11 @@ impl Drafts {
         self.drafts.is_empty()
     }
 
+    /// Calls begun so far.
+    pub(super) fn len(&self) -> usize {
+        self.drafts.len()
+    }
+
     /// Adds a piece and returns how many bytes it brought.
     pub(super) fn add(&mut self, piece: Piece) -> usize {
         let function = piece.function.unwrap_or_default();

@@ -72,6 +72,12 @@ pub enum UpstreamError {
         /// What was expected and what came.
         what: &'static str,
     },
+    /// More calls than any model means.
+    #[error("the upstream's reply has more than {limit} calls")]
+    TooManyCalls {
+        /// In one reply.
+        limit: usize,
+    },
     /// The reply is larger than anything a run could use.
     #[error("the upstream's reply is over the limit of {limit_bytes} bytes")]
     TooLarge {
@@ -118,6 +124,7 @@ impl UpstreamError {
             | UpstreamError::RateLimited { .. }
             | UpstreamError::Failed { .. }
             | UpstreamError::Broken { .. }
+            | UpstreamError::TooManyCalls { .. }
             | UpstreamError::TooLarge { .. } => Reason::UpstreamFailed,
         }
     }
@@ -136,6 +143,7 @@ impl UpstreamError {
             | UpstreamError::Refused { .. }
             | UpstreamError::Credentials { .. }
             | UpstreamError::ContextOverflow { .. }
+            | UpstreamError::TooManyCalls { .. }
             | UpstreamError::TooLarge { .. } => false,
         }
     }

@@ -17,9 +17,6 @@ use crate::text::{self, Kind, counted};
 use crate::write;
 use flat::Flat;
 
-/// How many line numbers of an ambiguous match are named.
-const MAX_NAMED_LINES: usize = 20;
-
 pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
     let path = input.text("path")?;
     let is_all = input.is_set("all")?;
@@ -72,11 +69,9 @@ fn refuse_no_change(old: &str, new: &str) -> Result<(), Fault> {
 /// Why there is no change to make, with what the model needs for its next try.
 fn explain(path: &str, file: &[u8], old: &str, miss: plan::Miss) -> Fault {
     match miss {
-        plan::Miss::Several(lines) => {
-            let count = lines.len();
-            let named: Vec<String> =
-                lines.iter().take(MAX_NAMED_LINES).map(ToString::to_string).collect();
-            let more = if count > MAX_NAMED_LINES { " and more" } else { "" };
+        plan::Miss::Several { count, lines } => {
+            let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            let more = if count > lines.len() { " and more" } else { "" };
             fault::invalid(format!(
                 "`old` occurs {count} times in `{path}`, at lines {}{more}",
                 named.join(", ")

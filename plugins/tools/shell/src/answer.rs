@@ -56,7 +56,7 @@ pub(crate) fn outcome_of(request: &Request, completion: &Completion) -> Outcome 
 
 fn timed_out(request: &Request) -> String {
     format!(
-        "timed out after {} s, and all it started was killed; give it a longer `timeout` (at most \
+        "timed out after {} s and was killed; give it a longer `timeout` (at most \
          600), make it do less, or send it to the background with its output in a file",
         seconds(request.timeout_ms)
     )
@@ -112,7 +112,7 @@ mod tests {
         check(
             Ending::TimedOut,
             "partial",
-            "partial\n[timed out after 2.5 s, and all it started was killed; give it a longer \
+            "partial\n[timed out after 2.5 s and was killed; give it a longer \
              `timeout` (at most 600), make it do less, or send it to the background with its \
              output in a file]\n",
             None,

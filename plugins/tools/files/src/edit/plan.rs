@@ -23,9 +23,15 @@ pub(crate) struct Change {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Miss {
     Nowhere,
-    /// The line of each match.
-    Several(Vec<usize>),
+    /// How many matches, and the lines of the first ones.
+    Several {
+        count: usize,
+        lines: Vec<usize>,
+    },
 }
+
+/// Lines that are named when there are several matches. Each is counted from the file's start.
+const NAMED_LINES: usize = 20;
 
 /// Finds `old` and says what to put there.
 pub(crate) fn change(file: &[u8], old: &str, new: &str, is_all: bool) -> Result<Change, Miss> {
@@ -39,7 +45,8 @@ pub(crate) fn change(file: &[u8], old: &str, new: &str, is_all: bool) -> Result<
         1 => {}
         _ if is_all => {}
         _ => {
-            return Err(Miss::Several(places.iter().map(|at| flat.line(*at)).collect()));
+            let lines = places.iter().take(NAMED_LINES).map(|at| flat.line(*at)).collect();
+            return Err(Miss::Several { count: places.len(), lines });
         }
     }
     let has_endings = flat.ending_near(0).is_some();

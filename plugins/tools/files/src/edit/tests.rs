@@ -50,7 +50,10 @@ fn bytes_outside_are_untouched() {
 fn every_occurrence() {
     check(b"a a\r\na", "a", "bb", b"bb bb\r\nbb");
     check(b"aaa", "aa", "b", b"ba");
-    assert_eq!(change(b"a\nb\na\n", "a", "x", false).unwrap_err(), Miss::Several(vec![1, 3]));
+    assert_eq!(
+        change(b"a\nb\na\n", "a", "x", false).unwrap_err(),
+        Miss::Several { count: 2, lines: vec![1, 3] }
+    );
     assert_eq!(change(b"a\n", "b", "x", true).unwrap_err(), Miss::Nowhere);
 }
 
@@ -127,7 +130,7 @@ fn a_miss_shows_what_differs() {
 
 #[test]
 fn several_matches_are_named() {
-    let fault = explain("f", b"", "x", Miss::Several((1..=30).collect()));
+    let fault = explain("f", b"", "x", Miss::Several { count: 30, lines: (1..=20).collect() });
     assert!(fault.message.starts_with("`old` occurs 30 times in `f`, at lines 1, 2,"));
     assert!(fault.message.ends_with(" 20 and more"), "{}", fault.message);
 }
