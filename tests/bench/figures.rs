@@ -12,17 +12,25 @@
     reason = "a benchmark stands outside, starts the real thing and prints"
 )]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use harness::deadline::Deadline;
 use harness::mock::{self, Script, Seen};
+use harness::plugin::{End, Engine, Plugins, Source, Workspace};
+use harness::redact::Redactor;
+use harness::wit::{Call, Effects, PastCall, Proposal};
+use harness_jail::{Jail, Shell};
 use serde_json::json;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         start_up().await;
+        guests().await;
         turns("read", r#"{ tool = "read", input = { path = "two-kb.txt", offset = {n} } }"#).await;
         turns("bash", r#"{ tool = "bash", input = { command = "true # {n}" } }"#).await;
         bare_bash();
@@ -144,6 +152,69 @@ async fn turns(name: &str, call: &str) {
         );
     }
     println!("{name}, 400 to 50            ×{:.2}", medians[2] / medians[0]);
+}
+
+/// The guard chain and one tool call by themselves, in this process.
+async fn guests() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("f.txt"), "line\n".repeat(400)).unwrap();
+    let redactor = Arc::new(Redactor::new(std::iter::empty()));
+    let jail = Jail::open(root.path(), None).unwrap();
+    let workspace = Arc::new(Workspace::new(jail, Shell::new(Vec::new(), "bench"), redactor));
+    let engine = Engine::new().unwrap();
+    let sources = Source::all(&BTreeMap::new(), |_| unreachable!("nothing is configured"));
+    let plugins = Plugins::load(&engine, sources, &workspace).await;
+    let input = r#"{"path":"f.txt"}"#.to_owned();
+    let call = Call {
+        id: "c".to_owned(),
+        tool: "read".to_owned(),
+        input: input.clone(),
+        turn: 1,
+        remaining_ms: 60_000,
+    };
+    let past = |n: usize| PastCall {
+        tool: "read".to_owned(),
+        input_head: "x".repeat(250),
+        input_digest: format!("{n:064}"),
+        refused: false,
+        succeeded: true,
+        exit_code: None,
+        outcome_digest: format!("{n:064}"),
+        workspace_changed_since: true,
+    };
+    for earlier in [0, 64] {
+        let mut proposal = Proposal {
+            call: call.clone(),
+            input_digest: "d".repeat(64),
+            effects: Effects::READ,
+            timeout_ms: None,
+            earlier: (0..earlier).map(past).collect(),
+            config: String::new(),
+            extra: None,
+        };
+        let mut times = Vec::new();
+        for _ in 0..500 {
+            let started = Instant::now();
+            for guard in plugins.guards() {
+                assert!(guard.check(&mut proposal).await.is_none());
+            }
+            times.push(ms(started.elapsed()) * 1000.0);
+        }
+        println!("three guards, {earlier:>2} past    {}", spread(&mut times, "µs"));
+    }
+    let tool = plugins.tool("read").unwrap();
+    let mut times = Vec::new();
+    for _ in 0..500 {
+        let (lines, _) = tokio::sync::mpsc::unbounded_channel();
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let (call, tool, workspace) = (call.clone(), tool.clone(), workspace.clone());
+        let started = Instant::now();
+        let ran =
+            tokio::spawn(async move { tool.run(&call, &workspace, deadline, lines).await }).await;
+        times.push(ms(started.elapsed()) * 1000.0);
+        assert!(matches!(ran.unwrap().end, End::Outcome(_)));
+    }
+    println!("one `read` of 2 kB        {}", spread(&mut times, "µs"));
 }
 
 fn bare_bash() {

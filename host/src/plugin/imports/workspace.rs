@@ -1,7 +1,8 @@
 //! `workspace-read` and `workspace-write`: the jail, in the contract's words.
 //!
-//! File work blocks; `block_in_place` tells the runtime so at a fraction of the cost of another
-//! thread. No rule about paths, versions or observations stands here.
+//! Searches and writes block for long, and the runtime is told so (`block_in_place`). A look or a
+//! read of one file takes less time than telling would. No rule about paths, versions or
+//! observations stands here.
 
 use harness_jail::{self as jail, JailPath};
 use tokio::task::block_in_place;
@@ -12,8 +13,14 @@ use crate::wit::{Effects, Fault, workspace_read as read, workspace_write as writ
 type Trapped<T> = wasmtime::Result<Result<T, Fault>>;
 
 impl CallState {
-    /// Runs `work` on the jail for a tool that declared `effect`.
-    fn on_jail<T>(
+    /// Looks at the workspace for a tool that declared that it reads. Some microseconds.
+    fn look<T>(&self, work: impl FnOnce(&CallState) -> Result<T, jail::Fault>) -> Result<T, Fault> {
+        self.require(Effects::READ, "read files")?;
+        work(self).map_err(fault)
+    }
+
+    /// Searches or changes the workspace for a tool that declared `effect`.
+    fn work<T>(
         &self,
         effect: Effects,
         doing: &str,
@@ -34,13 +41,11 @@ impl CallState {
 
 impl read::Host for CallState {
     async fn stat(&mut self, path: String) -> Trapped<read::Entry> {
-        Ok(self.on_jail(Effects::READ, READ, |call| {
-            call.workspace.jail.stat(&call.path(&path)?).map(entry)
-        }))
+        Ok(self.look(|call| call.workspace.jail.stat(&call.path(&path)?).map(entry)))
     }
 
     async fn read(&mut self, path: String, offset: u64, length: u64) -> Trapped<read::Content> {
-        Ok(self.on_jail(Effects::READ, READ, |call| {
+        Ok(self.look(|call| {
             let content = call.workspace.jail.read(&call.path(&path)?, offset, length)?;
             Ok(read::Content {
                 bytes: content.bytes,
@@ -51,7 +56,7 @@ impl read::Host for CallState {
     }
 
     async fn entries(&mut self, path: String) -> Trapped<Vec<read::Entry>> {
-        Ok(self.on_jail(Effects::READ, READ, |call| {
+        Ok(self.look(|call| {
             let entries = call.workspace.jail.entries(&call.path(&path)?)?;
             Ok(entries.into_iter().map(entry).collect())
         }))
@@ -62,7 +67,7 @@ impl read::Host for CallState {
             Ok(until) => until,
             Err(over) => return Ok(Err(over)),
         };
-        Ok(self.on_jail(Effects::READ, READ, |call| {
+        Ok(self.work(Effects::READ, READ, |call| {
             let query = jail::GlobQuery {
                 pattern: query.pattern,
                 root: call.root(query.root.as_ref())?,
@@ -84,7 +89,7 @@ impl read::Host for CallState {
             Ok(until) => until,
             Err(over) => return Ok(Err(over)),
         };
-        Ok(self.on_jail(Effects::READ, READ, |call| {
+        Ok(self.work(Effects::READ, READ, |call| {
             let query = jail::GrepQuery {
                 pattern: query.pattern,
                 literal: query.literal,
@@ -114,7 +119,7 @@ impl read::Host for CallState {
         first_line: u64,
         last_line: u64,
     ) -> Trapped<()> {
-        Ok(self.on_jail(Effects::READ, READ, |call| {
+        Ok(self.look(|call| {
             let workspace = &call.workspace;
             let path = call.path(&path)?;
             workspace.jail.mark_shown(&path, &version, first_line, last_line, &workspace.seen)
@@ -128,7 +133,7 @@ impl CallState {
         &mut self,
         work: impl FnOnce(&CallState) -> Result<jail::Receipt, jail::Fault>,
     ) -> Result<write::Receipt, Fault> {
-        let receipt = self.on_jail(Effects::WRITE, WRITE, work)?;
+        let receipt = self.work(Effects::WRITE, WRITE, work)?;
         // A write of the bytes that were there has no diff.
         self.altered |= receipt.created || !receipt.diff.is_empty();
         Ok(write::Receipt {
@@ -177,7 +182,7 @@ impl write::Host for CallState {
     }
 
     async fn make_directory(&mut self, path: String) -> Trapped<()> {
-        let made = self.on_jail(Effects::WRITE, WRITE, |call| {
+        let made = self.work(Effects::WRITE, WRITE, |call| {
             call.workspace.jail.make_directory(&call.path(&path)?)
         });
         self.altered |= made.is_ok();
@@ -190,7 +195,7 @@ impl write::Host for CallState {
         new_path: String,
         basis: write::Basis,
     ) -> Trapped<()> {
-        let renamed = self.on_jail(Effects::WRITE, WRITE, |call| {
+        let renamed = self.work(Effects::WRITE, WRITE, |call| {
             let (old, new) = (call.path(&old_path)?, call.path(&new_path)?);
             let workspace = &call.workspace;
             workspace.jail.rename(&old, &new, &basis.into(), &workspace.seen)
@@ -200,7 +205,7 @@ impl write::Host for CallState {
     }
 
     async fn remove(&mut self, path: String, basis: write::Basis) -> Trapped<()> {
-        let removed = self.on_jail(Effects::WRITE, WRITE, |call| {
+        let removed = self.work(Effects::WRITE, WRITE, |call| {
             let workspace = &call.workspace;
             workspace.jail.remove(&call.path(&path)?, &basis.into(), &workspace.seen)
         });
@@ -209,7 +214,7 @@ impl write::Host for CallState {
     }
 }
 
-const READ: &str = "read files";
+const READ: &str = "search files";
 const WRITE: &str = "change files";
 
 impl From<write::Basis> for jail::Basis {
