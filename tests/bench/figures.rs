@@ -31,7 +31,11 @@ fn main() {
     runtime.block_on(async {
         start_up().await;
         guests().await;
-        turns("read", r#"{ tool = "read", input = { path = "two-kb.txt", offset = {n} } }"#).await;
+        turns(
+            "read",
+            r#"{ tool = "read", input = { path = "lines.txt", offset = {n}, limit = 150 } }"#,
+        )
+        .await;
         turns("bash", r#"{ tool = "bash", input = { command = "true # {n}" } }"#).await;
         bare_bash();
         side_by_side(32, 50).await;
@@ -82,8 +86,9 @@ impl Server {
     async fn run(&self, client: &reqwest::Client, task: &str) -> Duration {
         let workspace = self.root.path().join(task);
         std::fs::create_dir_all(&workspace).unwrap();
+        // Each read shows 150 lines of it, about 2 kB, from another line on.
         let text: String = (0..1000).map(|n| format!("line {n:04}\n")).collect();
-        std::fs::write(workspace.join("two-kb.txt"), &text[..2000]).unwrap();
+        std::fs::write(workspace.join("lines.txt"), text).unwrap();
         let body = json!({
             "messages": [{"role": "user", "content": task}],
             "harness": {"workspace": workspace},
@@ -147,8 +152,9 @@ async fn turns(name: &str, call: &str) {
         medians.push(gaps[gaps.len() / 2]);
         println!(
             "{name}, {count:>3} turns           {shown}; first 20 {first:.2}, last 20 {last:.2}; \
-             {:.2} s in all; {resident:.0} MiB",
-            total.as_secs_f64()
+             {:.2} s in all; {resident:.0} MiB; last request {} kB",
+            total.as_secs_f64(),
+            mock.requests().last().unwrap().body_bytes / 1000
         );
     }
     println!("{name}, 400 to 50            ×{:.2}", medians[2] / medians[0]);
@@ -230,8 +236,8 @@ fn bare_bash() {
 
 async fn side_by_side(sessions: usize, count: usize) {
     let script = format!(
-        "[[turn]]\nrepeat = {count}\ncalls = [{{ tool = \"read\", input = {{ path = \"two-kb.txt\", \
-         offset = {{n}} }} }}]\n[[turn]]\ntext = \"done\"\n"
+        "[[turn]]\nrepeat = {count}\ncalls = [{{ tool = \"read\", input = {{ path = \"lines.txt\", \
+         offset = {{n}}, limit = 150 }} }}]\n[[turn]]\ntext = \"done\"\n"
     );
     let mock = scripted(&script).await;
     let server = Server::start(&mock.base_url());

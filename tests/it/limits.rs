@@ -356,3 +356,12 @@ fn a_profile_that_is_not_there_stops_the_server() {
     assert!(!output.status.success());
     assert!(err.contains("upstream.profile: there is no profile `nope`; there are:"), "{err}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_page_for_an_upstream_is_told_as_one() {
+    let rig = Rig::start("[[turn]]\nrepeat = 3\nraw = '<!doctype html><p>hi'\n", "").await;
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!((reply.status, reply.reason()), (502, "upstream-failed"), "{:#}", reply.body);
+    let message = reply.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("it is a web page"), "{message}");
+}

@@ -45,6 +45,12 @@ impl Reading {
             match bytes.first() {
                 None => return Ok(false),
                 Some(b'{') => self.framing = Framing::Whole(Vec::new()),
+                // A base URL that is a little wrong often leads to somebody's home page.
+                Some(b'<') => {
+                    return Err(UpstreamError::Broken {
+                        what: "it is a web page and not an API's answer; is the base URL right?",
+                    });
+                }
                 Some(_) => self.framing = Framing::Events(sse::Parser::default()),
             }
         }
