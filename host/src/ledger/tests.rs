@@ -37,7 +37,7 @@ fn session_row(id: &str) -> SessionRow {
     SessionRow {
         id: id.to_owned(),
         caller: "me".to_owned(),
-        workspace: "/work/here".to_owned(),
+        workspace: "/projects/here".to_owned(),
         fresh: true,
         created_ms: 5,
     }
@@ -46,7 +46,7 @@ fn session_row(id: &str) -> SessionRow {
 fn started() -> Event {
     Event::Started {
         session: "ws_1".to_owned(),
-        workspace: "/work/here".to_owned(),
+        workspace: "/projects/here".to_owned(),
         model: "some-model".to_owned(),
         profile: "openai".to_owned(),
         conversation: vec![Message::User { text: "do it".to_owned() }],

@@ -29,7 +29,7 @@ async fn a_summary_is_what_the_events_say() {
         tool_calls: 1,
         usage: Usage { prompt_tokens: 10, completion_tokens: 2, ..Usage::default() },
         model: "some-model".to_owned(),
-        workspace: "/work/here".to_owned(),
+        workspace: "/projects/here".to_owned(),
         answer: "done".to_owned(),
         error: None,
     };
@@ -66,9 +66,9 @@ async fn a_session_is_found_by_id_and_by_place() {
     ledger.add_session(other.clone()).await.unwrap();
     assert_eq!(ledger.session("ws_1").await.unwrap(), Some(session_row("ws_1")));
     assert_eq!(ledger.session("ws_9").await.unwrap(), None);
-    assert_eq!(ledger.session_in("me", "/work/here").await.unwrap(), Some(newer));
-    assert_eq!(ledger.session_in("you", "/work/here").await.unwrap(), Some(other));
-    assert_eq!(ledger.session_in("you", "/work/there").await.unwrap(), None);
+    assert_eq!(ledger.session_in("me", "/projects/here").await.unwrap(), Some(newer));
+    assert_eq!(ledger.session_in("you", "/projects/here").await.unwrap(), Some(other));
+    assert_eq!(ledger.session_in("you", "/projects/there").await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
