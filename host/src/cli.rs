@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{Config, Layers, Settings};
+use crate::config::{Config, Layers, Problem, Settings};
 use crate::demo;
 
 pub use boot::Boot;
@@ -126,12 +126,13 @@ fn load(flags: &Configured) -> anyhow::Result<Loaded> {
     let ignored = settings.ignored_variables().to_vec();
     match settings.check() {
         Ok(config) => Ok(Loaded { config, environment, ignored }),
-        Err(problems) => {
-            let lines: Vec<String> =
-                problems.iter().map(|problem| format!("  {problem}")).collect();
-            bail!("the configuration has {} problem(s):\n{}", lines.len(), lines.join("\n"))
-        }
+        Err(problems) => refuse(&problems),
     }
+}
+
+fn refuse<T>(problems: &[Problem]) -> anyhow::Result<T> {
+    let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
+    bail!("the configuration has {} problem(s):\n{}", lines.len(), lines.join("\n"))
 }
 
 fn settings(flags: &Configured) -> anyhow::Result<(Settings, Vec<(String, String)>)> {

@@ -33,8 +33,6 @@ pub struct Config {
     pub parallel_reads: usize,
     /// Parent of fresh workspaces; under `state_dir` when None.
     pub workspace_root: Option<PathBuf>,
-    /// Whether the shell tool is offered.
-    pub shell_enabled: bool,
     /// Where the ledger, fresh workspaces and spilled outputs lie.
     pub state_dir: PathBuf,
     /// Whether a ledger commit survives a power cut, not only a kill.

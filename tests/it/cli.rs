@@ -169,3 +169,14 @@ fn the_page_of_settings_is_the_table_of_settings() {
         .collect();
     assert!(page.contains(&table), "docs/configuration.md should have\n{table}");
 }
+
+#[test]
+fn the_list_of_plugins_follows_the_configuration() {
+    let (ok, out, err) = run(&["plugin", "list"], &[("HARNESS_SHELL_ENABLED", "false")]);
+    assert!(ok && out.contains("glob, grep") && !out.contains("bash"), "{out}\n{err}");
+    let place = tempfile::tempdir().unwrap();
+    let config = place.path().join("c.toml");
+    std::fs::write(&config, "[agent]\nmax_turn = 3\n").unwrap();
+    let (ok, _, err) = run(&["plugin", "list", "--config", config.to_str().unwrap()], &[]);
+    assert!(!ok && err.contains("did you mean `agent.max_turns`"), "{err}");
+}

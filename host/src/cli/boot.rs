@@ -62,11 +62,8 @@ impl Boot {
     ///
     /// When there is nowhere to try tools out.
     pub async fn load(&self) -> anyhow::Result<()> {
-        let mut configured = self.harness.config().plugins.clone();
-        if !self.harness.config().shell_enabled {
-            configured.entry("shell".to_owned()).or_default().enabled = Some(false);
-        }
-        let loading = self.harness.load(&self.engine, sources(&configured));
+        let configured = &self.harness.config().plugins;
+        let loading = self.harness.load(&self.engine, sources(configured));
         loading.await.context("the plugins cannot be loaded")?;
         let plugins = self.harness.plugins().await;
         // One of ours that nobody changed and that does not load is a fault of this process (no

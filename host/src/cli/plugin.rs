@@ -21,6 +21,9 @@ pub(super) enum PluginCommand {
 pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     let PluginCommand::List(flags) = command;
     let (settings, environment) = settings(&flags)?;
+    if !settings.problems().is_empty() {
+        return super::refuse(settings.problems());
+    }
     // An empty directory to lend to tools while they say what they offer.
     let scratch = super::temporary("scratch");
     let directory = PrivateDir::open(&scratch)?;

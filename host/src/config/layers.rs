@@ -98,6 +98,9 @@ impl Settings {
             }
         }
         settings.check_plugin_paths();
+        if settings.text("shell.enabled") == "false" {
+            settings.plugins.entry("shell".to_owned()).or_default().enabled = Some(false);
+        }
         settings
     }
 
@@ -109,6 +112,11 @@ impl Settings {
     /// `HARNESS_*` variables that mean nothing. A warning, no more: orchestrators inject such names.
     pub fn ignored_variables(&self) -> &[String] {
         &self.ignored_variables
+    }
+
+    /// What is wrong with the layers themselves; [`Settings::check`] tells these and more.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     /// `[plugin.NAME]` of every name.
@@ -248,7 +256,6 @@ impl Settings {
             },
             parallel_reads: self.parsed("agent.parallel_reads"),
             workspace_root: self.path("workspace.root"),
-            shell_enabled: self.parsed("shell.enabled"),
             state_dir,
             ledger_sync: match self.text("ledger.sync") {
                 "full" => LedgerSync::Full,

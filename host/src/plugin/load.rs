@@ -48,7 +48,10 @@ impl std::fmt::Display for Role {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file could not be read.
-    #[error("cannot read `{path}`: {source}")]
+    #[error(
+        "cannot read `{path}`: {source}\n\
+         hint: as it may be a guard, every call is refused until `path` is right or `enabled = false`"
+    )]
     Unreadable {
         /// As configured.
         path: String,
