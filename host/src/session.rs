@@ -58,34 +58,35 @@ impl Changes {
 
     /// Looks at the tree; counts a change unless it is as it was at the last look.
     pub fn look(&self, workspace: &Workspace) {
-        let seen = tokio::task::block_in_place(|| {
-            workspace.jail.fingerprint(Deadline::after(LOOKING).instant())
-        });
+        let seen = see(workspace);
         let mut tree = self.tree();
-        let same = matches!((&seen, &*tree), (Some(seen), Some(tree)) if seen == tree);
-        *tree = seen;
-        if !same {
+        if seen.is_none() || seen != *tree {
             self.count.fetch_add(1, Ordering::AcqRel);
         }
+        *tree = seen;
     }
 
     /// Looks at the tree to have something to compare with; counts only what differs from the
     /// last look, if there was one.
     pub fn look_before(&self, workspace: &Workspace) {
-        if self.tree().is_some() {
+        let was_seen = self.tree().is_some();
+        if was_seen {
             self.look(workspace);
-            return;
+        } else {
+            *self.tree() = see(workspace);
         }
-        let seen = tokio::task::block_in_place(|| {
-            workspace.jail.fingerprint(Deadline::after(LOOKING).instant())
-        });
-        *self.tree() = seen;
     }
 
     fn tree(&self) -> std::sync::MutexGuard<'_, Option<Fingerprint>> {
         // Poisoned or not, it is one value that is written whole.
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The tree as it is; None when it takes too long to tell.
+fn see(workspace: &Workspace) -> Option<Fingerprint> {
+    let until = Deadline::after(LOOKING).instant();
+    tokio::task::block_in_place(|| workspace.jail.fingerprint(until))
 }
 
 /// The sessions that are open, by id.
