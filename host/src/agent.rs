@@ -114,6 +114,9 @@ pub enum Stop {
     /// What happened cannot be recorded, so nothing more may happen.
     #[error("the ledger does not take what happened: {0}")]
     Ledger(#[from] LedgerError),
+    /// A command cannot be told to the audit log, so it may not run.
+    #[error("the audit log does not take a command: {0}")]
+    Audit(#[source] std::io::Error),
 }
 
 impl Stop {
@@ -123,7 +126,7 @@ impl Stop {
             Stop::Stuck(_) => Reason::Stuck,
             Stop::EmptyReply => Reason::EmptyReply,
             Stop::Upstream(err) => err.reason(),
-            Stop::Ledger(_) => Reason::Internal,
+            Stop::Ledger(_) | Stop::Audit(_) => Reason::Internal,
         }
     }
 }
@@ -195,7 +198,7 @@ async fn close(task: &mut Task<'_>, record: &mut Record, limit: Reason) -> Resul
     task.conversation.push(Message::User { text: prompt::closing(&named) });
     let (finish, answer) = match ask(task, record, ToolChoice::None, Turn::Closing).await {
         Ok(reply) => (reply.finish, reply.text),
-        Err(Stop::Ledger(err)) => return Err(Stop::Ledger(err)),
+        Err(stop @ (Stop::Ledger(_) | Stop::Audit(_))) => return Err(stop),
         Err(err) => {
             record.note(format!("the closing turn failed: {err}"));
             (Finish::Length, String::new())

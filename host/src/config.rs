@@ -33,6 +33,14 @@ pub struct Config {
     pub parallel_reads: usize,
     /// Parent of fresh workspaces; under `state_dir` when None.
     pub workspace_root: Option<PathBuf>,
+    /// What a client may name as a workspace lies under one of these, when there are any.
+    pub workspace_roots: Vec<PathBuf>,
+    /// What becomes of a run whose workspace another one is at work in.
+    pub busy: Busy,
+    /// Days for which an unused fresh workspace is kept; 0 for ever.
+    pub keep_days: u64,
+    /// What callers show to be let in; anyone is when there are none.
+    pub tokens: Vec<String>,
     /// Where the ledger, fresh workspaces and spilled outputs lie.
     pub state_dir: PathBuf,
     /// Whether a ledger commit survives a power cut, not only a kill.
@@ -75,6 +83,15 @@ pub struct Budget {
     pub max_time: Duration,
     /// Prompt and completion tokens of every upstream call together.
     pub max_total_tokens: u64,
+}
+
+/// `workspace.busy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Busy {
+    /// It is refused.
+    Refuse,
+    /// It waits.
+    Queue,
 }
 
 /// `ledger.sync`.

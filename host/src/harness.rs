@@ -4,12 +4,17 @@
 //! of its own, so that its end is on record whatever becomes of the connection that asked for it.
 //! Decides nothing inside a run: that is `agent`.
 
+mod begin;
+mod holds;
+mod live;
 mod open;
 mod refusal;
 mod request;
 mod run;
+mod runs;
+mod sessions;
+mod twice;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +24,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::audit::Audit;
 use crate::config::Config;
 use crate::error::{Refusal, RefusalKind};
 use crate::ledger::Ledger;
@@ -28,8 +34,13 @@ use crate::redact::Redactor;
 use crate::session::Sessions;
 use crate::upstream::Upstream;
 
+use holds::Holds;
+use live::LiveRuns;
+
+pub use live::Run;
 pub use request::{AnswerOptions, Finished, RunRequest, Tighter, ToolUse};
-pub use run::Run;
+pub use runs::{FileDiff, RunDiff};
+pub use sessions::SessionView;
 
 /// The id under which clients name no model in particular.
 pub const ANY_MODEL: &str = "harness";
@@ -37,7 +48,7 @@ pub const ANY_MODEL: &str = "harness";
 /// Everything a server process has.
 pub struct Harness {
     config: Config,
-    places: Places,
+    places: Arc<Places>,
     ledger: Ledger,
     upstream: Upstream,
     redactor: Arc<Redactor>,
@@ -45,9 +56,11 @@ pub struct Harness {
     /// None until every plugin is compiled and linked.
     plugins: watch::Sender<Option<Arc<Plugins>>>,
     sessions: Mutex<Sessions>,
-    /// Canonical directory to the run that holds it.
-    held: Mutex<HashMap<String, String>>,
-    /// Serialises finding or adding a session, so that one directory never gets two.
+    holds: Arc<Holds>,
+    live: LiveRuns,
+    audit: Option<Arc<Audit>>,
+    /// Serialises the start of runs and the end of sessions, so that one directory never gets two
+    /// sessions, nor one request two runs.
     opening: tokio::sync::Mutex<()>,
     permits: Arc<Semaphore>,
     /// Runs, and the starts of runs.
@@ -70,24 +83,28 @@ pub struct Parts {
     pub redactor: Arc<Redactor>,
     /// What commands may see of the environment.
     pub environment: Vec<(String, String)>,
+    /// Where commands and denials are told beside the record.
+    pub audit: Option<Arc<Audit>>,
 }
 
 impl Harness {
     /// Puts a harness together. It takes runs at once; they wait until [`Harness::load`] is done.
     pub fn new(parts: Parts) -> Arc<Harness> {
-        let Parts { config, places, ledger, upstream, redactor, environment } = parts;
+        let Parts { config, places, ledger, upstream, redactor, environment, audit } = parts;
         Arc::new(Harness {
             permits: Arc::new(Semaphore::new(config.max_runs)),
             opening: tokio::sync::Mutex::new(()),
             config,
-            places,
+            places: Arc::new(places),
             ledger,
             upstream,
             redactor,
             environment,
             plugins: watch::Sender::new(None),
             sessions: Mutex::default(),
-            held: Mutex::default(),
+            holds: Arc::default(),
+            live: LiveRuns::default(),
+            audit,
             runs: TaskTracker::new(),
             stopping: AtomicBool::new(false),
             cancel: CancellationToken::new(),
@@ -181,10 +198,6 @@ impl Harness {
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn refuse_when_stopping(&self) -> Result<(), Refusal> {

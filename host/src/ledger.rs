@@ -4,17 +4,19 @@
 //! never before; a run's state is what its events say and is stored nowhere else. Whatever a kill
 //! cut off is closed as interrupted at the next opening. Knows no tool, no model and no HTTP.
 //!
-//! `schema` holds the tables, `writer` the thread, `reader` the queries, `fold` what events add
-//! up to, `recovery` what a dead process left, `follow` how far each live run is, `checkpoint`
+//! `rows` holds what is stored beside events, `schema` the tables, `writer` the thread, `reader` the
+//! queries, `listing` those that look for several, `fold` what events add up to, `recovery` what a dead process left, `follow` how far each live run is, `checkpoint`
 //! the log's way into the file, `lock` the rule of one process at a time.
 
 mod checkpoint;
 mod error;
 mod fold;
 mod follow;
+mod listing;
 mod lock;
 mod reader;
 mod recovery;
+mod rows;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ pub use error::LedgerError;
 pub use fold::RunSummary;
 pub use follow::Progress;
 pub use recovery::Interrupted;
+pub use rows::{Content, FileState, KeptFile, Mark, Moment, Page, Sent, SessionRow, Told};
 
 use crate::config::LedgerSync;
 use crate::event::{Event, Recorded};
@@ -41,21 +44,6 @@ use writer::{Entry, Live, Request, Work, Writer};
 
 /// Requests that may wait for the writer; the next one waits to be queued. Four full groups.
 const MAX_QUEUED: usize = 1_024;
-
-/// A session: one caller in one directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionRow {
-    /// Unique.
-    pub id: String,
-    /// Who it belongs to.
-    pub caller: String,
-    /// The workspace's directory on this machine.
-    pub workspace: String,
-    /// True when the server made the directory, and may remove it.
-    pub fresh: bool,
-    /// When it was opened, in milliseconds since 1970.
-    pub created_ms: u64,
-}
 
 /// The open record. Cheap to clone. The file is let go of when any clone is closed, or soon after
 /// the last one is dropped.
@@ -103,7 +91,16 @@ impl Ledger {
         self.request(Work::Session(session)).await.map(|_| ())
     }
 
-    /// The session of that id.
+    /// Removes a session: from now on it is not found. What its runs did stays on record.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownSession`] when there never was one of that id.
+    pub async fn remove_session(&self, session: &str) -> Result<(), LedgerError> {
+        let work = Work::Removal { session: session.to_owned(), at_ms: now_ms() };
+        self.request(work).await.map(|_| ())
+    }
+
+    /// The session of that id, unless it was removed.
     ///
     /// # Errors
     /// [`LedgerError::Storage`] when the file cannot be read.
@@ -112,7 +109,7 @@ impl Ledger {
         self.readers.read(move |connection| reader::session(connection, &id)).await
     }
 
-    /// The newest session of `caller` in the directory `workspace`.
+    /// The newest session of `caller` in the directory `workspace` that was not removed.
     ///
     /// # Errors
     /// [`LedgerError::Storage`] when the file cannot be read.
@@ -127,7 +124,8 @@ impl Ledger {
             .await
     }
 
-    /// Stores a run and its first event in one commit, stamped with the time of the call.
+    /// Stores a run, what marks its request, and its first event in one commit, stamped with the
+    /// time of the call.
     ///
     /// # Errors
     /// [`LedgerError::UnknownSession`], [`LedgerError::Duplicate`], [`LedgerError::OutOfOrder`]
@@ -136,12 +134,13 @@ impl Ledger {
         &self,
         run: &str,
         session: &str,
+        mark: Mark,
         first: Event,
     ) -> Result<Recorded, LedgerError> {
         let at_ms = now_ms();
         let entry = Entry::new(run, at_ms, first.clone())?;
-        let work =
-            Work::Run { id: run.to_owned(), session: session.to_owned(), first: Box::new(entry) };
+        let (id, session) = (run.to_owned(), session.to_owned());
+        let work = Work::Run { id, session, mark, first: Box::new(entry) };
         let seq = self.request(work).await?;
         Ok(Recorded { run: run.to_owned(), seq, at_ms, event: first })
     }
@@ -154,11 +153,25 @@ impl Ledger {
     /// [`LedgerError::RunEnded`], [`LedgerError::UnknownRun`], [`LedgerError::OutOfOrder`] when
     /// the state machine says no, [`LedgerError::Storage`] when the disk does.
     pub async fn append(&self, run: &str, events: Vec<(u64, Event)>) -> Result<u64, LedgerError> {
+        self.append_with(run, events, Vec::new()).await
+    }
+
+    /// The same, with the states of files that the run changed, in the same commit. Of a file and
+    /// a moment the first state is kept, and later ones are passed over.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`].
+    pub async fn append_with(
+        &self,
+        run: &str,
+        events: Vec<(u64, Event)>,
+        files: Vec<FileState>,
+    ) -> Result<u64, LedgerError> {
         let entries = events
             .into_iter()
             .map(|(at_ms, event)| Entry::new(run, at_ms, event))
             .collect::<Result<Vec<Entry>, LedgerError>>()?;
-        self.request(Work::Events { run: run.to_owned(), entries }).await
+        self.request(Work::Events { run: run.to_owned(), entries, files }).await
     }
 
     /// What a run comes to so far, folded from its events; None when it is not known.

@@ -20,6 +20,7 @@ pub mod session;
 pub mod plugin;
 
 // Powers: one each. Disk and processes are the jail crate's.
+pub mod audit;
 pub mod ledger;
 pub mod places;
 pub mod upstream;

@@ -5,7 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use harness_jail::{Jail, OpenError, PrivateDir, ensure_directory};
+use harness_jail::{
+    Jail, OpenError, PrivateDir, directories_in, ensure_directory, remove_directory,
+};
 
 /// The layout under `state.dir`, and the parent of fresh workspaces.
 pub struct Places {
@@ -13,6 +15,10 @@ pub struct Places {
     /// Canonical, as every path here that is compared.
     state_path: PathBuf,
     workspaces: PathBuf,
+    /// Whether other servers may make workspaces there too.
+    shares_workspaces: bool,
+    /// What a client may name lies under one of these, when there are any.
+    roots: Vec<PathBuf>,
 }
 
 /// A directory that cannot be a workspace. The text is fit for a client.
@@ -27,22 +33,35 @@ pub enum PlaceError {
     /// The server's own files lie in it, or around it.
     #[error("the directory holds the server's own state, or lies in it")]
     ServersOwn,
+    /// Under none of the configured roots.
+    #[error("the directory lies under none of the server's `workspace.roots`")]
+    OutsideRoots,
 }
 
 impl Places {
-    /// Creates what is missing, private to the server's user.
+    /// Creates what is missing, private to the server's user. The `roots` must exist.
     ///
     /// # Errors
     ///
-    /// When a directory cannot be made, or the state directory is not private.
-    pub fn open(state_dir: &Path, workspace_root: Option<&Path>) -> std::io::Result<Places> {
+    /// When a directory cannot be made, a root is not there, or the state directory is not private.
+    pub fn open(
+        state_dir: &Path,
+        workspace_root: Option<&Path>,
+        roots: &[PathBuf],
+    ) -> std::io::Result<Places> {
         let state = PrivateDir::open(state_dir)?;
         let state_path = ensure_directory(state_dir)?;
         let workspaces = match workspace_root {
             Some(root) => ensure_directory(root)?,
             None => ensure_directory(&state_path.join("workspaces"))?,
         };
-        Ok(Places { state, state_path, workspaces })
+        let canonical = |root: &PathBuf| {
+            let opened = Jail::open(root, None).map(|jail| jail.root().to_owned());
+            opened.map_err(|err| std::io::Error::other(format!("workspace.roots: {err}")))
+        };
+        let roots = roots.iter().map(canonical).collect::<std::io::Result<_>>()?;
+        let shares_workspaces = workspace_root.is_some();
+        Ok(Places { state, state_path, workspaces, shares_workspaces, roots })
     }
 
     /// The ledger's file.
@@ -107,6 +126,44 @@ impl Places {
         if overlaps && !is_fresh {
             return Err(PlaceError::ServersOwn);
         }
+        let is_allowed = self.roots.is_empty() || self.roots.iter().any(|r| root.starts_with(r));
+        if !is_allowed && !is_fresh {
+            return Err(PlaceError::OutsideRoots);
+        }
         root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)
+    }
+
+    /// Removes what a session leaves: its spilled outputs, and the workspace if we made it. A
+    /// directory of a client's is never touched.
+    ///
+    /// # Errors
+    ///
+    /// What the system says; the rest was tried all the same.
+    pub fn remove_session(&self, session: &str, workspace: Option<&str>) -> std::io::Result<()> {
+        let spill = self.state.subdirectory("spill").and_then(|dir| dir.remove(session));
+        // Only what lies where we would put it, under the name we would give it.
+        let made = workspace.is_some_and(|path| Path::new(path) == self.workspaces.join(session));
+        if made {
+            remove_directory(&self.workspaces, session)?;
+        }
+        spill
+    }
+
+    /// The names of fresh workspaces that are there, with the time of their last change in
+    /// milliseconds since 1970. Empty where another server may have made some of them.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn fresh_workspaces(&self) -> std::io::Result<Vec<(String, u64)>> {
+        if self.shares_workspaces {
+            return Ok(Vec::new());
+        }
+        directories_in(&self.workspaces)
+    }
+
+    /// Where the fresh workspace of a session lies.
+    pub fn fresh_path(&self, session: &str) -> Option<String> {
+        self.workspaces.join(session).into_os_string().into_string().ok()
     }
 }

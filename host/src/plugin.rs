@@ -29,7 +29,7 @@ pub use load::{FILE_BYTES, LoadError, POWERS, Role};
 pub use profile::Profile;
 pub use sink::Line;
 pub use tool::{End, Input, Ran, Told, Tool};
-pub use workspace::Workspace;
+pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;
 use crate::wit::guard_world::GuardPluginPre;

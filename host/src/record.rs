@@ -4,12 +4,14 @@
 //! along with the next one that is. What a run comes to (turns, calls, tokens) is counted from
 //! the events as they pass, so that the response and the ledger cannot differ.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::audit::{Audit, Denied, Whose};
 use crate::deadline::Stopwatch;
 use crate::error::with_causes;
 use crate::event::{CallEnding, Event, Reason, State};
-use crate::ledger::{Ledger, LedgerError, now_ms};
+use crate::ledger::{FileState, Ledger, LedgerError, Mark, now_ms};
 use crate::message::Usage;
 use crate::redact::Redactor;
 
@@ -20,9 +22,27 @@ pub struct Record {
     redactor: Arc<Redactor>,
     state: State,
     riding: Vec<(u64, Event)>,
+    /// States of files that ride along.
+    files: Vec<FileState>,
+    /// Every file whose state before the run is, or will be, on record.
+    changed: BTreeSet<String>,
+    audit: Option<AuditTrail>,
     open_calls: Vec<OpenCall>,
     tally: Tally,
     running: Stopwatch,
+}
+
+/// Where commands and denials are told beside the record, and as whose.
+struct AuditTrail {
+    audit: Arc<Audit>,
+    caller: String,
+    session: String,
+}
+
+impl AuditTrail {
+    fn whose<'a>(&'a self, run: &'a str) -> Whose<'a> {
+        Whose { caller: &self.caller, session: &self.session, run }
+    }
 }
 
 /// What a run came to so far.
@@ -32,6 +52,8 @@ pub struct Tally {
     pub turns: u32,
     /// Calls proposed.
     pub tool_calls: u32,
+    /// Calls that ran, or were about to.
+    pub calls_begun: u32,
     /// Tokens of every reply.
     pub usage: Usage,
     /// What was downgraded or ignored.
@@ -58,16 +80,22 @@ impl Record {
         redactor: Arc<Redactor>,
         run: &str,
         session: &str,
+        mark: Mark,
+        audit: Option<Arc<Audit>>,
         started: Event,
     ) -> Result<Record, LedgerError> {
         let started = redactor.redact_event(started);
-        ledger.start_run(run, session, started).await?;
+        let (caller, session) = (mark.caller.clone(), session.to_owned());
+        ledger.start_run(run, &session, mark, started).await?;
         Ok(Record {
             ledger,
             run: run.to_owned(),
             redactor,
             state: State::Created,
             riding: Vec::new(),
+            files: Vec::new(),
+            changed: BTreeSet::new(),
+            audit: audit.map(|audit| AuditTrail { audit, caller, session }),
             open_calls: Vec::new(),
             tally: Tally::default(),
             running: Stopwatch::start(),
@@ -101,6 +129,36 @@ impl Record {
         self.ride(Event::Note { text: text.into() });
     }
 
+    /// Takes in what was in files before the run changed them; of each file the first state counts.
+    pub fn keep_before(&mut self, files: Vec<FileState>) {
+        for file in files {
+            if self.changed.insert(file.path.clone()) {
+                self.files.push(file);
+            }
+        }
+    }
+
+    /// The files that the run changed.
+    pub fn changed(&self) -> impl Iterator<Item = String> {
+        self.changed.iter().cloned()
+    }
+
+    /// Takes in what is in the changed files at the end.
+    pub fn keep_after(&mut self, files: Vec<FileState>) {
+        self.files.extend(files);
+    }
+
+    /// Tells the audit log, if there is one, of a command that is about to run.
+    ///
+    /// # Errors
+    ///
+    /// When the log does not take it: the command must not run then.
+    pub fn audit_command(&self, call_id: &str, tool: &str, input: &str) -> std::io::Result<()> {
+        let Some(trail) = &self.audit else { return Ok(()) };
+        let input = self.redactor.redact(input);
+        trail.audit.command(trail.whose(&self.run), call_id, tool, &input)
+    }
+
     /// Returns once everything noted is on disk.
     ///
     /// # Errors
@@ -112,7 +170,8 @@ impl Record {
         if events.is_empty() {
             return Ok(());
         }
-        self.ledger.append(&self.run, events).await.map(|_| ())
+        let files = std::mem::take(&mut self.files);
+        self.ledger.append_with(&self.run, events, files).await.map(|_| ())
     }
 
     /// Closes the run: calls without an ending get one, then the last event is stored.
@@ -172,9 +231,14 @@ impl Record {
                 if let Some(call) = open {
                     call.running = Some(Stopwatch::start());
                 }
+                self.tally.calls_begun += 1;
             }
-            Event::CallEnded { call_id, .. } => {
+            Event::CallEnded { call_id, tool, ending, text, .. } => {
                 self.open_calls.retain(|call| call.call_id != *call_id);
+                if let (CallEnding::Denied { guard, rule }, Some(trail)) = (ending, &self.audit) {
+                    let denied = Denied { call_id, tool, guard, rule, text };
+                    trail.audit.denial(trail.whose(&self.run), denied);
+                }
             }
             Event::Note { text } => self.tally.notes.push(text.clone()),
             _ => {}

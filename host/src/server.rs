@@ -10,12 +10,16 @@
 #![expect(clippy::disallowed_types, reason = "this is the door that listens")]
 
 mod body;
+mod caller;
 mod chat;
+mod follow;
 mod id;
 mod models;
 mod origin;
+mod query;
 mod refuse;
 mod runs;
+mod sessions;
 mod stream;
 mod trace;
 
@@ -34,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::harness::Harness;
+use caller::Callers;
 
 /// Between two signs of life in a stream: under the shortest idle limit of common proxies, 15 s.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -70,6 +75,7 @@ impl Default for ServeOptions {
 /// What every handler sees.
 struct Door {
     harness: Arc<Harness>,
+    callers: Callers,
     options: ServeOptions,
     /// True while only this machine can reach us.
     is_loopback: bool,
@@ -100,6 +106,7 @@ pub async fn serve(
     let grace = options.grace;
     let door = Arc::new(Door {
         harness: harness.clone(),
+        callers: Callers::new(&harness.config().tokens),
         options,
         is_loopback: listener.local_addr()?.ip().is_loopback(),
         started: unix_seconds(),
@@ -146,8 +153,13 @@ fn router(door: Arc<Door>) -> Router {
         .route("/v1/models", get(models::list))
         // Many a model's id has a slash in it.
         .route("/v1/models/{*id}", get(models::one))
+        .route("/v1/sessions", post(sessions::open).get(sessions::list))
+        .route("/v1/sessions/{id}", get(sessions::one).delete(sessions::remove))
+        .route("/v1/runs", get(runs::list))
         .route("/v1/runs/{id}", get(runs::summary))
         .route("/v1/runs/{id}/events", get(runs::events))
+        .route("/v1/runs/{id}/diff", get(runs::diff))
+        .route("/v1/runs/{id}/cancel", post(runs::cancel))
         .route("/healthz", get(models::alive))
         .route("/readyz", get(models::ready))
         .fallback(refuse::no_route)
@@ -159,6 +171,7 @@ fn router(door: Arc<Door>) -> Router {
 fn layered(routes: Router<Arc<Door>>, door: Arc<Door>) -> Router {
     // The last layer is the outermost.
     routes
+        .layer(from_fn_with_state(door.clone(), caller::check))
         .layer(from_fn_with_state(door.clone(), origin::check))
         .layer(CatchPanicLayer::custom(refuse::panicked))
         .layer(from_fn(trace::request))

@@ -116,9 +116,9 @@ impl Sessions {
         (session, self.let_go())
     }
 
-    /// Forgets a session; runs that are in it keep it.
-    pub fn remove(&mut self, id: &str) {
-        self.open.remove(id);
+    /// Forgets a session, and gives it; runs that are in it keep it.
+    pub fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
+        self.open.remove(id).map(|(session, _)| session)
     }
 
     /// Every open session.

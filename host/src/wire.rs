@@ -7,4 +7,6 @@
 pub mod chat;
 mod field;
 mod history;
+pub mod list;
 pub mod response;
+pub mod session;

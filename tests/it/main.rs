@@ -15,5 +15,9 @@ mod kill;
 mod limits;
 mod line;
 mod plugins;
+mod runs;
+
 mod secrets;
+mod sessions;
 mod tidy;
+mod twice;

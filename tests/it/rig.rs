@@ -119,9 +119,35 @@ impl Rig {
 
     /// Kills the server and starts it anew; nothing is let go of in an orderly way.
     pub(crate) fn kill_and_restart(&mut self) {
+        self.kill();
+        self.restart();
+    }
+
+    /// Kills the server.
+    pub(crate) fn kill(&mut self) {
         let pid = self.server.pid().to_string();
         assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
         let _ = self.server.child.wait();
+    }
+
+    /// Makes sessions and their runs look older in the ledger of a server that is dead.
+    pub(crate) fn age_in_ledger(&self, sessions: &[&str], milliseconds: u64) {
+        let ledger = rusqlite::Connection::open(self.root().join("state/ledger.sqlite")).unwrap();
+        ledger
+            .execute_batch("DROP TRIGGER sessions_no_UPDATE; DROP TRIGGER runs_no_UPDATE")
+            .unwrap();
+        for session in sessions {
+            for (table, column) in [("sessions", "id"), ("runs", "session")] {
+                let sql = format!(
+                    "UPDATE {table} SET created_ms = created_ms - {milliseconds} WHERE {column} = ?1"
+                );
+                assert_ne!(ledger.execute(&sql, [session]).unwrap(), 0);
+            }
+        }
+    }
+
+    /// Starts a server that was killed.
+    pub(crate) fn restart(&mut self) {
         let config = self.root.path().join("harness.toml");
         self.server = Server::start(&config, self.root.path(), "log-restarted");
     }
@@ -172,6 +198,39 @@ impl Rig {
             .unwrap()
     }
 
+    /// Sends a request with headers of its own, and waits for the whole reply.
+    pub(crate) async fn chat_with(&self, headers: &[(&str, &str)], body: &Value) -> Reply {
+        Reply::read(self.send("POST", "/v1/chat/completions", headers, Some(body)).await).await
+    }
+
+    /// Sends any request.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> reqwest::Response {
+        let url = format!("{}{path}", self.server.url);
+        let mut request = self.client.request(method.parse().unwrap(), url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        request.send().await.unwrap()
+    }
+
+    /// Sends any request, and reads JSON.
+    pub(crate) async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let response = self.send(method, path, &[], body).await;
+        let status = response.status().as_u16();
+        let text = response.text().await.unwrap();
+        let value = serde_json::from_str(&text);
+        (status, value.unwrap_or_else(|err| panic!("not JSON ({err}): {text}")))
+    }
+
     /// Sends a request and waits for the whole reply.
     pub(crate) async fn chat(&self, body: &Value) -> Reply {
         Reply::read(self.post(body).await).await
@@ -179,11 +238,7 @@ impl Rig {
 
     /// Reads JSON from a path.
     pub(crate) async fn json(&self, path: &str) -> (u16, Value) {
-        let response = self.client.get(format!("{}{path}", self.server.url)).send().await.unwrap();
-        let status = response.status().as_u16();
-        let text = response.text().await.unwrap();
-        let value = serde_json::from_str(&text);
-        (status, value.unwrap_or_else(|err| panic!("not JSON ({err}): {text}")))
+        self.ask("GET", path, None).await
     }
 
     /// Every event of a run that ended, through the API.

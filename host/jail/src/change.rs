@@ -26,6 +26,8 @@ mod install;
 mod splice;
 mod tree;
 
+pub use diff::unified_diff;
+
 /// How the names of temporary files start; such names show nowhere.
 const TEMPORARY_PREFIX: &str = ".harness-tmp-";
 
@@ -69,6 +71,10 @@ pub struct Receipt {
     pub diff: String,
     /// What could not be kept.
     pub note: Option<String>,
+    /// The file itself, links followed, relative to the root.
+    pub real: String,
+    /// The bytes that were replaced; `None` when nothing was, or when they were the same.
+    pub before: Option<Vec<u8>>,
 }
 
 /// The file as it was found.
@@ -157,6 +163,8 @@ impl Jail {
                 created: false,
                 diff: String::new(),
                 note: None,
+                real: place.real.clone(),
+                before: None,
             });
         }
         if current.is_none() {
@@ -170,6 +178,8 @@ impl Jail {
             created: current.is_none(),
             diff: diff::unified(path, current.as_ref().map(|current| &current.bytes[..]), &bytes),
             note: installed.note,
+            real: place.real.clone(),
+            before: current.map(|current| current.bytes),
         })
     }
 }

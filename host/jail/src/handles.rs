@@ -35,10 +35,20 @@ pub(crate) struct Stat {
     pub(crate) changed: (i64, i64),
 }
 
+/// Never negative.
+fn milliseconds((seconds, nanoseconds): (i64, i64)) -> u64 {
+    u64::try_from(seconds * 1000 + nanoseconds / 1_000_000).unwrap_or(0)
+}
+
 impl Stat {
     /// Milliseconds since 1970, never negative.
     pub(crate) fn modified_ms(&self) -> u64 {
-        u64::try_from(self.modified.0 * 1000 + self.modified.1 / 1_000_000).unwrap_or(0)
+        milliseconds(self.modified)
+    }
+
+    /// Of data or name, which no program can set back; milliseconds since 1970, never negative.
+    pub(crate) fn changed_ms(&self) -> u64 {
+        milliseconds(self.changed)
     }
 
     // The widths of these fields differ between platforms, so the conversions are needed on some.

@@ -2,13 +2,14 @@
 //!
 //! Everything a model asks for arrives here as text and is parsed into a [`JailPath`]; a [`Jail`]
 //! opens it beneath its directory handle, a [`Shell`] runs commands in it. What the model was shown
-//! is in [`Observations`], and no change is made to bytes that nobody looked at. [`PrivateDir`] is
-//! for the server's own files.
+//! is in [`Observations`], and no change is made to bytes that nobody looked at. [`PrivateDir`] and
+//! [`AppendFile`] are for the server's own files.
 //!
 //! It knows nothing of the contract's generated types, of sessions, or of the network; its names
 //! mirror the interfaces workspace-read, workspace-write and process, and its faults are written
 //! for a model to read. Reading order: path, resolve, jail, read, change, search, shell.
 
+mod append;
 mod change;
 mod entry;
 mod fault;
@@ -25,16 +26,18 @@ mod resolve;
 mod search;
 mod shell;
 mod spill;
+mod touched;
 mod version;
 
-pub use change::{Basis, Receipt, Replacement};
+pub use append::AppendFile;
+pub use change::{Basis, Receipt, Replacement, unified_diff};
 pub use entry::{Content, Entry, EntryKind};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::Fingerprint;
 pub use jail::{Jail, OpenError};
 pub use observations::Observations;
 pub use path::JailPath;
-pub use private::{PrivateDir, ensure_directory, read_capped};
+pub use private::{PrivateDir, directories_in, ensure_directory, read_capped, remove_directory};
 pub use read::MAX_READ_BYTES;
 pub use search::{GlobPage, GlobQuery, GrepFile, GrepLine, GrepMode, GrepPage, GrepQuery};
 pub use shell::{Command, Completion, Ending, Request, Shell, allowed_environment};

@@ -138,6 +138,40 @@ pub fn ensure_directory(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
+/// Removes the directory `name` in `parent` with all that is in it; one that is missing is fine.
+/// Links are removed, not followed.
+///
+/// # Errors
+/// What the system says; `InvalidInput` when `name` is not a single name.
+pub fn remove_directory(parent: &Path, name: &str) -> io::Result<()> {
+    let parent = Dir::open_ambient_dir(parent, ambient_authority())?;
+    let name = OsStr::new(name);
+    match handles::stat_at(&parent, name) {
+        Ok(stat) if stat.kind == crate::entry::EntryKind::Directory => parent.remove_dir_all(name),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory")),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(err) => Err(err),
+    }
+}
+
+/// The directories in `parent`, with when each was last changed, in milliseconds since 1970. Names
+/// that are not UTF-8 are left out.
+///
+/// # Errors
+/// What the system says.
+pub fn directories_in(parent: &Path) -> io::Result<Vec<(String, u64)>> {
+    let parent = Dir::open_ambient_dir(parent, ambient_authority())?;
+    let mut found = Vec::new();
+    for entry in parent.entries()? {
+        let Ok(name) = entry?.file_name().into_string() else { continue };
+        let Ok(stat) = handles::stat_at(&parent, OsStr::new(&name)) else { continue };
+        if stat.kind == crate::entry::EntryKind::Directory {
+            found.push((name, stat.modified_ms()));
+        }
+    }
+    Ok(found)
+}
+
 fn open_or_create(path: &Path) -> io::Result<Dir> {
     match Dir::open_ambient_dir(path, ambient_authority()) {
         Err(err) if err.kind() == io::ErrorKind::NotFound => {

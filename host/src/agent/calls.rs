@@ -191,6 +191,9 @@ async fn run_batch(
             let message = format!("arguments of `{tool}`: {mended}");
             record.ride(Event::Progress { call_id: id.clone(), message });
         }
+        if ready.tool.executes() {
+            record.audit_command(id, tool, input).map_err(Stop::Audit)?;
+        }
     }
     if ran {
         record.flush().await?;
@@ -225,6 +228,7 @@ async fn run_batch(
             text: &text,
         };
         past.push(&ended, task.session.changes.count());
+        record.keep_before(task.session.workspace.take_changed());
         record.ride(Event::CallEnded {
             turn,
             call_id: call.id.clone(),

@@ -33,8 +33,9 @@ impl Boot {
     /// For the operator: what cannot be opened, and why.
     pub(crate) fn open(loaded: Loaded) -> anyhow::Result<Boot> {
         let Loaded { config, environment, .. } = loaded;
-        let places = Places::open(&config.state_dir, config.workspace_root.as_deref())
-            .with_context(|| {
+        let root = config.workspace_root.as_deref();
+        let places =
+            Places::open(&config.state_dir, root, &config.workspace_roots).with_context(|| {
                 format!("cannot use the state directory `{}`", config.state_dir.display())
             })?;
         let path = places.ledger();
@@ -52,7 +53,7 @@ impl Boot {
         })?;
         let engine = Engine::new()?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
-        let parts = Parts { config, places, ledger, upstream, redactor, environment };
+        let parts = Parts { config, places, ledger, upstream, redactor, environment, audit: None };
         Ok(Boot { harness: Harness::new(parts), engine })
     }
 

@@ -5,12 +5,17 @@
 
 #![expect(clippy::print_stdout, reason = "scripts read the address from the one line printed")]
 
+use std::time::Duration;
+
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Boot, Loaded, boot, log};
 use crate::server::{self, ServeOptions};
+
+/// Between two looks for workspaces that nobody used for long.
+const SWEEPING: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Serves.
 pub(super) async fn run(loaded: Loaded, log_level: &str) -> anyhow::Result<()> {
@@ -26,6 +31,7 @@ pub(super) async fn run(loaded: Loaded, log_level: &str) -> anyhow::Result<()> {
     println!("harness listens on http://{}", listener.local_addr()?);
 
     let harness = boot.harness.clone();
+    tokio::spawn(harness.clone().keep_sweeping(SWEEPING));
     let options = ServeOptions { max_body_bytes, ..ServeOptions::default() };
     let loading = async {
         let loaded = boot.load().await;

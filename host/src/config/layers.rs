@@ -256,6 +256,10 @@ impl Settings {
             },
             parallel_reads: self.parsed("agent.parallel_reads"),
             workspace_root: self.path("workspace.root"),
+            workspace_roots: Vec::new(),
+            busy: super::Busy::Refuse,
+            keep_days: 30,
+            tokens: Vec::new(),
             state_dir,
             ledger_sync: match self.text("ledger.sync") {
                 "full" => LedgerSync::Full,

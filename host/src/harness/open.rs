@@ -1,39 +1,28 @@
-//! Which session a request means, and the lock of its directory.
+//! Which session a request means.
 //!
 //! Named by id, by directory, by both (then they must agree) or by neither (then in a fresh
-//! directory). One session per caller and directory; one run per directory at a time.
+//! directory). One session per caller and directory.
 
 use std::sync::Arc;
 
 use harness_jail::{OpenError, Shell};
 
 use super::Harness;
-use crate::error::{Refusal, RefusalKind, with_causes};
+use crate::error::{Refusal, with_causes};
 use crate::ledger::{LedgerError, SessionRow, now_ms};
+use crate::places::PlaceError;
 use crate::plugin::Workspace;
 use crate::session::{Changes, Session};
 
-/// A directory, held for one run. Dropping it lets the next run in.
-pub(super) struct Hold {
-    harness: Arc<Harness>,
-    directory: String,
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.harness.held().remove(&self.directory);
-    }
-}
-
 impl Harness {
-    /// Opens the session that a request means.
+    /// Opens the session that a request means. Only under the lock `opening`, so that one directory
+    /// never gets two sessions.
     pub(super) async fn open(
         &self,
         caller: &str,
         id: Option<&str>,
         directory: Option<&str>,
     ) -> Result<Arc<Session>, Refusal> {
-        let _opening = self.opening.lock().await;
         let directory = directory.map(|directory| self.canonical(directory)).transpose()?;
         let row = match (id, &directory) {
             (Some(id), _) => self.known_session(caller, id, directory.as_deref()).await?,
@@ -52,7 +41,7 @@ impl Harness {
         match open {
             Some(session) if session.workspace.jail.is_current() => return Ok(session),
             // The directory was removed or made anew: its handle leads nowhere.
-            Some(_) => self.sessions().remove(&row.id),
+            Some(_) => drop(self.sessions().remove(&row.id)),
             None => {}
         }
         let jail = self.places.jail(&row.workspace, &row.id).map_err(|err| gone(&row, &err))?;
@@ -69,18 +58,20 @@ impl Harness {
         Ok(session)
     }
 
-    fn canonical(&self, directory: &str) -> Result<String, Refusal> {
+    pub(super) fn canonical(&self, directory: &str) -> Result<String, Refusal> {
         if !directory.starts_with('/') {
             return Err(Refusal::invalid(
                 "harness.workspace",
                 format!("expected an absolute directory, got `{directory}`"),
             ));
         }
-        let canonical = self.places.canonical(directory);
-        canonical.map_err(|err| Refusal::invalid("harness.workspace", err.to_string()))
+        self.places.canonical(directory).map_err(|err| match err {
+            PlaceError::OutsideRoots => Refusal::forbidden(format!("`{directory}`: {err}")),
+            err => Refusal::invalid("harness.workspace", err.to_string()),
+        })
     }
 
-    async fn known_session(
+    pub(super) async fn known_session(
         &self,
         caller: &str,
         id: &str,
@@ -101,7 +92,7 @@ impl Harness {
         }
     }
 
-    async fn add_session(
+    pub(super) async fn add_session(
         &self,
         caller: &str,
         directory: Option<&str>,
@@ -123,34 +114,6 @@ impl Harness {
         };
         self.ledger.add_session(row.clone()).await.map_err(|err| unreadable(&err))?;
         Ok(row)
-    }
-
-    /// Takes the lock of the session's directory for `run`.
-    pub(super) fn hold(self: &Arc<Self>, session: &Session, run: &str) -> Result<Hold, Refusal> {
-        let directory = session.directory.clone();
-        let mut held = self.held();
-        let within = |inner: &str, outer: &str| {
-            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let mut others = held.iter();
-        let other =
-            others.find(|(other, _)| within(&directory, other) || within(other, &directory));
-        if let Some((_, other)) = other {
-            return Err(Refusal {
-                status: 409,
-                kind: RefusalKind::InvalidRequestError,
-                message: format!(
-                    "run `{other}` is at work in this workspace, or in one around or inside it, \
-                     and only one may be; wait for its end"
-                ),
-                param: None,
-                code: Some("workspace_busy".to_owned()),
-                may_retry: false,
-                retry_after: None,
-            });
-        }
-        held.insert(directory.clone(), run.to_owned());
-        Ok(Hold { harness: self.clone(), directory })
     }
 }
 

@@ -15,6 +15,22 @@ pub(super) fn cancelled() -> Refusal {
         .with_code(Reason::Cancelled.as_str())
 }
 
+/// Another run holds the directory, and this one may not wait, or has waited too long.
+pub(super) fn workspace_busy(other: &str) -> Refusal {
+    Refusal {
+        status: 409,
+        kind: RefusalKind::InvalidRequestError,
+        message: format!(
+            "run `{other}` is at work in this workspace, or in one around or inside it, and only \
+             one may be; wait for its end"
+        ),
+        param: None,
+        code: Some("workspace_busy".to_owned()),
+        may_retry: false,
+        retry_after: None,
+    }
+}
+
 /// The loop stopped.
 pub(super) fn refusal(stop: &Stop) -> Refusal {
     let (status, kind, may_retry) = match stop {
@@ -37,7 +53,7 @@ pub(super) fn refusal(stop: &Stop) -> Refusal {
             | UpstreamError::Broken { .. } => (502, RefusalKind::ServerError, true),
         },
         Stop::Stuck(_) | Stop::EmptyReply => (502, RefusalKind::ServerError, false),
-        Stop::Ledger(_) => (500, RefusalKind::ServerError, false),
+        Stop::Ledger(_) | Stop::Audit(_) => (500, RefusalKind::ServerError, false),
     };
     let retry_after = match stop {
         Stop::Upstream(UpstreamError::RateLimited { retry_after: Some(wait), .. }) => {

@@ -5,14 +5,19 @@
 
 use crate::error::Refusal;
 use crate::event::Reason;
+use crate::ledger::Mark;
 use crate::message::{Finish, Message, Usage};
 use crate::upstream::Passthrough;
 
 /// What a client asked for, once it was read and checked.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
-    /// Who asks; sessions belong to callers.
-    pub caller: String,
+    /// Who asks, since sessions belong to callers, and by what the request is known again.
+    pub mark: Mark,
+    /// The client says that it sends this again.
+    pub is_sent_again: bool,
+    /// The run goes on when its client leaves.
+    pub detach: bool,
     /// A session to go on with.
     pub session: Option<String>,
     /// An absolute directory to work in.
@@ -84,4 +89,20 @@ pub struct Finished {
     pub tool_calls: u32,
     /// Everything that was downgraded or ignored.
     pub notes: Vec<String>,
+}
+
+impl Finished {
+    /// A run that could give no answer.
+    pub(super) fn without_answer(reason: Reason, error: Refusal) -> Finished {
+        Finished {
+            reason,
+            finish: Finish::Stop,
+            answer: String::new(),
+            error: Some(error),
+            usage: Usage::default(),
+            turns: 0,
+            tool_calls: 0,
+            notes: Vec::new(),
+        }
+    }
 }

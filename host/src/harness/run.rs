@@ -1,233 +1,76 @@
-//! One run: put together from a request, let go in a task of its own, ended on record.
+//! One run, from its first turn to its end on record.
 //!
-//! Whoever asked holds a [`Run`]; dropping it cancels. The task goes on just long enough to write
-//! down how it ended, and lets go of the directory last.
+//! Runs in a task of its own, whatever becomes of the connection that asked for it. It lets go of
+//! the directory last.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::oneshot;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::open::{Hold, unreadable};
-use super::refusal::{cancelled, refusal};
-use super::{ANY_MODEL, Finished, Harness, RunRequest, Tighter, ToolUse};
-use crate::agent::{self, Ending, Limits, Task};
+use super::holds::Hold;
+use super::refusal::{cancelled, refusal, workspace_busy};
+use super::{Finished, Harness, RunRequest, ToolUse};
+use crate::agent::{self, Ending, Limits, Stop, Task};
 use crate::error::Refusal;
-use crate::event::{Event, Reason};
-use crate::message::{Finish, Message, Usage};
-use crate::plugin::{Plugins, Profile, Tool};
-use crate::prompt;
+use crate::event::Reason;
+use crate::message::Finish;
+use crate::plugin::Plugins;
 use crate::record::Record;
 use crate::session::Session;
-use crate::upstream::{Conversation, Offers, ToolChoice, ToolOffer};
+use crate::upstream::{Conversation, Offers, ToolChoice};
 
 /// For tools to let go of the workspace after the end of their run.
 const LETTING_GO: Duration = Duration::from_secs(5);
 
-/// A run under way. Dropping it cancels the run.
-#[derive(Debug)]
-pub struct Run {
-    /// `run_` and 32 hexadecimal digits.
-    pub id: String,
-    /// The session's id.
-    pub session: String,
-    /// The session's directory.
-    pub workspace: String,
-    /// The model that is asked.
-    pub model: String,
-    finished: oneshot::Receiver<Finished>,
-    _cancel: DropGuard,
-}
-
-impl Run {
-    /// Waits for the end. Dropping the future cancels the run.
-    pub async fn finished(self) -> Finished {
-        match self.finished.await {
-            Ok(finished) => finished,
-            // Only a panic while the end was written down loses the sender.
-            Err(_) => Finished {
-                reason: Reason::Internal,
-                finish: Finish::Stop,
-                answer: String::new(),
-                error: Some(Refusal::internal("the run ended without a word; this is our fault")),
-                usage: Usage::default(),
-                turns: 0,
-                tool_calls: 0,
-                notes: Vec::new(),
-            },
-        }
-    }
+/// What is asked of the model, and how.
+pub(super) struct Prepared {
+    pub(super) profile: String,
+    pub(super) conversation: Conversation,
+    pub(super) offers: Offers,
+    pub(super) model: String,
 }
 
 /// Everything a run's task owns.
-struct Started {
-    harness: Arc<Harness>,
-    plugins: Arc<Plugins>,
-    session: Arc<Session>,
-    conversation: Conversation,
-    offers: Offers,
-    model: String,
-    request: RunRequest,
-    limits: Limits,
-    record: Record,
-    hold: Hold,
-    id: String,
+pub(super) struct Started {
+    pub(super) harness: Arc<Harness>,
+    pub(super) plugins: Arc<Plugins>,
+    pub(super) session: Arc<Session>,
+    pub(super) prepared: Prepared,
+    pub(super) request: RunRequest,
+    pub(super) limits: Limits,
+    pub(super) record: Record,
+    /// None while another run is in the directory: this one waits for it.
+    pub(super) hold: Option<Hold>,
+    pub(super) id: String,
 }
 
-impl Harness {
-    /// Starts a run.
-    ///
-    /// # Errors
-    ///
-    /// For the client: no such session or workspace, another run in it, too many runs, a server
-    /// that is stopping, or a fault of ours. Then nothing was done.
-    pub async fn start(self: &Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
-        self.refuse_when_stopping()?;
-        // In a task of its own: a client that leaves in the middle of it drops the run, which
-        // cancels it, and not the half-done start of one, which nobody would ever end.
-        let starting = self.runs.spawn(self.clone().begin(request));
-        starting.await.unwrap_or_else(|_| {
-            Err(Refusal::internal("the run met a fault of the server before it began"))
-        })
-    }
-
-    async fn begin(self: Arc<Self>, request: RunRequest) -> Result<Run, Refusal> {
-        let plugins = tokio::select! {
-            () = self.cancel.cancelled() => None,
-            plugins = self.plugins() => Some(plugins),
-        };
-        self.refuse_when_stopping()?;
-        let Some(plugins) = plugins else {
-            return Err(Refusal::internal("the server stopped before the run began"));
-        };
-        let permit = self.permits.clone().try_acquire_owned().map_err(|_| {
-            Refusal::busy(format!("{} runs are under way, no more may be", self.config.max_runs), 5)
-        })?;
-        let session =
-            self.open(&request.caller, request.session.as_deref(), request.workspace.as_deref());
-        let session = session.await?;
-        let id = format!("run_{}", uuid::Uuid::now_v7().simple());
-        let hold = self.hold(&session, &id)?;
-
-        let asked = request.model.as_deref().filter(|model| *model != ANY_MODEL);
-        let model = asked.unwrap_or(&self.config.upstream.model).to_owned();
-        let upstream = &self.config.upstream;
-        let profile = plugins
-            .profile(upstream.profile.as_deref(), &upstream.base_url, &model)
-            .map_err(|err| {
-                tracing::error!("{err}");
-                Refusal::internal(format!("no profile for this upstream: {err}"))
-            })?;
-        let offers = self.offers(&plugins, profile, request.tools)?;
-        let mut conversation = Conversation::new(profile.quirks.clone());
-        let system = Message::System { text: prompt::system(&request.system) };
-        for message in std::iter::once(&system).chain(&request.messages) {
-            // What the model reads is what is on record.
-            conversation.push(self.redactor.redact_message(message.clone()));
-        }
-        let started = Event::Started {
-            session: session.id.clone(),
-            workspace: session.directory.clone(),
-            model: model.clone(),
-            profile: profile.name.clone(),
-            conversation: conversation.messages().to_vec(),
-        };
-        let record =
-            Record::start(self.ledger.clone(), self.redactor.clone(), &id, &session.id, started);
-        let mut record = record.await.map_err(|err| unreadable(&err))?;
-        for note in &request.notes {
-            record.note(note.clone());
-        }
-        let limits = self.limits(&request.limits, &mut record);
-
-        let (sender, finished) = oneshot::channel();
-        let cancel = self.cancel.child_token();
-        let run = Run {
-            id: id.clone(),
-            session: session.id.clone(),
-            workspace: session.directory.clone(),
-            model: model.clone(),
-            finished,
-            _cancel: cancel.clone().drop_guard(),
-        };
-        let started = Started {
-            harness: self.clone(),
-            plugins,
-            session,
-            conversation,
-            offers,
-            model,
-            request,
-            limits,
-            record,
-            hold,
-            id,
-        };
-        self.runs.spawn(async move {
-            let finished = drive(started, cancel).await;
-            drop(permit);
-            // Nobody may be there to hear it; it is on record.
-            let _ = sender.send(finished);
-        });
-        Ok(run)
-    }
-
-    /// The tools as this profile's models are told of them.
-    fn offers(
-        &self,
-        plugins: &Plugins,
-        profile: &Profile,
-        tools: ToolUse,
-    ) -> Result<Offers, Refusal> {
-        let offered: &[Tool] = if tools == ToolUse::Off { &[] } else { plugins.tools() };
-        let offers = offered.iter().map(|tool| ToolOffer {
-            name: tool.spec().name.clone(),
-            description: tool.spec().description.clone(),
-            schema: tool.spec().input_schema.clone(),
-        });
-        let offers: Vec<ToolOffer> = offers.collect();
-        Offers::new(&offers, &profile.quirks).map_err(|err| {
-            tracing::error!("{err}");
-            Refusal::internal(format!("the tools cannot be offered: {err}"))
-        })
-    }
-
-    /// The configured limits, or tighter ones; what would be looser is clamped and noted.
-    fn limits(&self, asked: &Tighter, record: &mut Record) -> Limits {
-        let budget = self.config.budget;
-        let mut clamp = |name: &str, asked: Option<u64>, limit: u64| match asked {
-            Some(asked) if asked > limit => {
-                record.note(format!("`harness.{name}` of {asked} is over the server's {limit}"));
-                limit
-            }
-            Some(asked) => asked,
-            None => limit,
-        };
-        let turns = clamp("max_turns", asked.max_turns.map(u64::from), budget.max_turns.into());
-        let tokens = clamp("max_total_tokens", asked.max_total_tokens, budget.max_total_tokens);
-        let seconds = clamp("max_seconds", asked.max_seconds, budget.max_time.as_secs());
-        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
-        Limits::new(turns, tokens, Duration::from_secs(seconds))
-    }
+/// What came of the loop.
+enum Came {
+    /// It ended by itself.
+    Ended(Result<Ending, Stop>),
+    /// It panicked.
+    Panicked,
+    /// Somebody stopped it.
+    Cancelled,
+    /// The directory was not free in time.
+    Waited,
 }
 
 /// Runs a task to its end, whatever that is, and puts it on record.
-async fn drive(started: Started, cancel: CancellationToken) -> Finished {
+pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finished {
     let Started {
         harness,
         plugins,
         session,
-        conversation,
-        offers,
-        model,
+        prepared: Prepared { conversation, offers, model, .. },
         request,
         limits,
         mut record,
-        hold,
+        mut hold,
         id,
     } = started;
     let mut task = Task {
@@ -246,14 +89,24 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
         parallel_reads: harness.config.parallel_reads,
         running: TaskTracker::new(),
     };
-    let ended = {
+    let came = {
+        let work = async {
+            if hold.is_none() {
+                let waiting = harness.holds.wait(&session.directory, &id);
+                hold = tokio::time::timeout(limits.work.left(), waiting).await.ok();
+            }
+            match &hold {
+                None => Came::Waited,
+                Some(_) => Came::Ended(agent::run(&mut task, &mut record).await),
+            }
+        };
         // The state behind the unwind is the record and the conversation: the record is closed
         // below from what it has counted, the conversation is dropped.
-        let running = AssertUnwindSafe(agent::run(&mut task, &mut record)).catch_unwind();
+        let work = AssertUnwindSafe(work).catch_unwind();
         tokio::select! {
             biased;
-            () = cancel.cancelled() => None,
-            ended = running => Some(ended),
+            () = cancel.cancelled() => Came::Cancelled,
+            came = work => came.unwrap_or(Came::Panicked),
         }
     };
     // A tool that was dropped in the middle of a write finishes it before the directory is free.
@@ -261,14 +114,18 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
     if tokio::time::timeout(LETTING_GO, task.running.wait()).await.is_err() {
         tracing::error!(run = id, "a tool still runs after the end of its run");
     }
-    let (ending, error) = match ended {
-        Some(Ok(Ok(ending))) => (ending, None),
-        Some(Ok(Err(stop))) => (without_answer(stop.reason()), Some(refusal(&stop))),
-        Some(Err(_)) => {
+    let (ending, error) = match came {
+        Came::Ended(Ok(ending)) => (ending, None),
+        Came::Ended(Err(stop)) => (without_answer(stop.reason()), Some(refusal(&stop))),
+        Came::Panicked => {
             let refusal = Refusal::internal("the run met a fault of the server and was ended");
             (without_answer(Reason::Internal), Some(refusal))
         }
-        None => {
+        Came::Waited => {
+            let other = harness.holds.holder(&session.directory).unwrap_or_default();
+            (without_answer(Reason::MaxSeconds), Some(workspace_busy(&other)))
+        }
+        Came::Cancelled => {
             // What a cancelled run's commands left behind has nobody to come back to it.
             let session = session.clone();
             let ending = tokio::task::spawn_blocking(move || session.workspace.shell.end());
@@ -278,10 +135,11 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
             (without_answer(Reason::Cancelled), Some(cancelled()))
         }
     };
+    keep_files(&session, &mut record).await;
     let answer = cut_at_stop(ending.answer, &request.answer.stop);
     let error = error.map(|error| Refusal {
         message: record.redact(&error.message),
-        may_retry: error.may_retry && record.tally().tool_calls == 0,
+        may_retry: error.may_retry && record.tally().calls_begun == 0,
         ..error
     });
     record.end(ending.reason, &answer, error.as_ref().map(|error| error.message.clone())).await;
@@ -304,6 +162,22 @@ async fn drive(started: Started, cancel: CancellationToken) -> Finished {
         turns: tally.turns,
         tool_calls: tally.tool_calls,
         notes: tally.notes.clone(),
+    }
+}
+
+/// What the run changed, as it is now, for its diff.
+async fn keep_files(session: &Arc<Session>, record: &mut Record) {
+    record.keep_before(session.workspace.take_changed());
+    let paths: Vec<String> = record.changed().collect();
+    if paths.is_empty() {
+        return;
+    }
+    let session = session.clone();
+    let looking =
+        tokio::task::spawn_blocking(move || session.workspace.look_after(paths.into_iter()));
+    match looking.await {
+        Ok(files) => record.keep_after(files),
+        Err(err) => tracing::error!("what the run changed could not be looked at: {err}"),
     }
 }
 

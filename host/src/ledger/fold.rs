@@ -15,6 +15,9 @@ pub struct RunSummary {
     pub id: String,
     /// The session it belongs to.
     pub session: String,
+    /// Whose session that is; not for showing.
+    #[serde(skip)]
+    pub caller: String,
     /// Where it is.
     pub state: State,
     /// When it was started, in milliseconds since 1970.
@@ -54,6 +57,7 @@ impl Fold {
             summary: RunSummary {
                 id: id.to_owned(),
                 session,
+                caller: String::new(),
                 state: State::Created,
                 created_ms,
                 ended_ms: None,
@@ -70,6 +74,11 @@ impl Fold {
             first_ms: None,
             last_ms: created_ms,
         }
+    }
+
+    /// Whose run it is.
+    pub(super) fn set_caller(&mut self, caller: String) {
+        self.summary.caller = caller;
     }
 
     /// Takes the next event in.

@@ -10,8 +10,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::Semaphore;
 
 use super::fold::{Fold, RunSummary};
+use super::rows::SessionRow;
 use super::schema::{self, integer};
-use super::{LedgerError, Progress, SessionRow};
+use super::{LedgerError, Progress};
 use crate::event::{Event, Recorded};
 
 /// Reads at one time. More would only take the processors from the runs.
@@ -66,9 +67,11 @@ impl Readers {
     }
 }
 
-const READING: &str = "read from its file";
+pub(super) const READING: &str = "read from its file";
 
-const SESSION_COLUMNS: &str = "SELECT id, caller, workspace, fresh, created_ms FROM sessions";
+/// Every session that was not removed.
+pub(super) const SESSIONS: &str = "SELECT id, caller, workspace, fresh, created_ms FROM sessions \
+     WHERE NOT EXISTS (SELECT 1 FROM removals WHERE session = sessions.id)";
 
 /// The session of that id.
 pub(super) fn session(
@@ -76,7 +79,7 @@ pub(super) fn session(
     id: &str,
 ) -> Result<Option<SessionRow>, LedgerError> {
     connection
-        .prepare_cached(&format!("{SESSION_COLUMNS} WHERE id = ?1"))
+        .prepare_cached(&format!("{SESSIONS} AND id = ?1"))
         .and_then(|mut statement| statement.query_row([id], to_session).optional())
         .map_err(LedgerError::storage(READING))
 }
@@ -89,7 +92,7 @@ pub(super) fn session_in(
 ) -> Result<Option<SessionRow>, LedgerError> {
     connection
         .prepare_cached(&format!(
-            "{SESSION_COLUMNS} WHERE caller = ?1 AND workspace = ?2 \
+            "{SESSIONS} AND caller = ?1 AND workspace = ?2 \
              ORDER BY created_ms DESC, id DESC LIMIT 1"
         ))
         .and_then(|mut statement| statement.query_row([caller, workspace], to_session).optional())
@@ -139,12 +142,16 @@ pub(super) fn progress(connection: &Connection, run: &str) -> Result<Progress, L
 /// What a run comes to; None when it is not known.
 pub(super) fn run(connection: &Connection, id: &str) -> Result<Option<RunSummary>, LedgerError> {
     let found = connection
-        .prepare_cached("SELECT session, created_ms FROM runs WHERE id = ?1")
+        .prepare_cached(
+            "SELECT session, caller, runs.created_ms FROM runs \
+             JOIN sessions ON sessions.id = session WHERE runs.id = ?1",
+        )
         .and_then(|mut statement| {
-            statement.query_row([id], |row| Ok((row.get(0)?, unsigned(row, 1)?))).optional()
+            let columns = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, unsigned(row, 2)?));
+            statement.query_row([id], columns).optional()
         })
         .map_err(LedgerError::storage(READING))?;
-    let Some((session, created_ms)) = found else { return Ok(None) };
+    let Some((session, caller, created_ms)) = found else { return Ok(None) };
 
     // An ended run's last event sums it up: two rows instead of thousands.
     let rows = connection
@@ -159,6 +166,7 @@ pub(super) fn run(connection: &Connection, id: &str) -> Result<Option<RunSummary
         })
         .map_err(LedgerError::storage(READING))?;
     let mut fold = Fold::new(id, session, created_ms);
+    fold.set_caller(caller);
     for row in rows {
         fold.push(row.at_ms, row.event(id)?);
     }
@@ -188,7 +196,7 @@ impl RawEvent {
     }
 }
 
-fn to_session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(super) fn to_session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: row.get(0)?,
         caller: row.get(1)?,

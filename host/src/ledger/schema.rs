@@ -1,8 +1,8 @@
 //! The ledger's tables, and how a connection to them is opened.
 //!
 //! Append-only is a property of the file: triggers abort every update and every delete, whoever
-//! tries. `user_version` is the format; a newer one is refused, an older one would be migrated
-//! here. A run has no state column: its state is what its events say.
+//! tries. `user_version` is the format; a newer one is refused, an older one is brought up to this
+//! one here, by adding what it lacks. A run has no state column: its state is what its events say.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,15 +13,26 @@ use super::LedgerError;
 use crate::config::LedgerSync;
 
 /// The format this version writes, and the newest it reads.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 /// How long a connection waits for another one's lock. Nothing of ours ever takes one for long;
 /// this is for a person with a SQLite client.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// `events_ended` finds the runs that never ended without reading their events, and makes a
-/// second end impossible.
-const TABLES: &str = "
+/// A format's step from the one before: its tables by name, and what makes them.
+struct Step {
+    tables: &'static [&'static str],
+    sql: &'static str,
+}
+
+/// In order; the first makes format 1. `events_ended` finds the runs that never ended without
+/// reading their events, and makes a second end impossible.
+const STEPS: [Step; FORMAT as usize] = [
+    Step { tables: &["sessions", "runs", "events"], sql: FIRST },
+    Step { tables: &["removals", "requests", "files"], sql: SECOND },
+];
+
+const FIRST: &str = "
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY NOT NULL,
     caller TEXT NOT NULL,
@@ -46,6 +57,32 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_ended ON events (run) WHERE kind = 'ended';
 ";
 
+/// A removed session keeps its row: its runs are on record.
+const SECOND: &str = "
+CREATE TABLE removals (
+    session TEXT PRIMARY KEY NOT NULL REFERENCES sessions (id),
+    at_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE requests (
+    run TEXT PRIMARY KEY NOT NULL REFERENCES runs (id),
+    caller TEXT NOT NULL,
+    key TEXT,
+    digest TEXT NOT NULL
+) STRICT;
+CREATE INDEX requests_key ON requests (caller, key) WHERE key IS NOT NULL;
+CREATE INDEX requests_digest ON requests (caller, digest);
+CREATE TABLE files (
+    run TEXT NOT NULL REFERENCES runs (id),
+    path TEXT NOT NULL,
+    moment TEXT NOT NULL,
+    size INTEGER,
+    bytes BLOB,
+    PRIMARY KEY (run, path, moment)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX runs_session ON runs (session, created_ms);
+CREATE INDEX sessions_caller ON sessions (caller, id);
+";
+
 /// Opens the one connection that writes, creating the tables in an empty file.
 ///
 /// # Errors
@@ -63,8 +100,8 @@ pub(super) fn open_writer(path: &Path, sync: LedgerSync) -> Result<Connection, L
         return Err(LedgerError::Foreign { path: path.to_owned() });
     }
     prepare(&connection, sync).map_err(opening())?;
-    if found == 0 {
-        create(&mut connection).map_err(LedgerError::storage("create its tables"))?;
+    if found < FORMAT {
+        migrate(&mut connection, found).map_err(LedgerError::storage("create its tables"))?;
     }
     Ok(connection)
 }
@@ -109,15 +146,19 @@ fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
-fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+/// From the format `found`, 0 in an empty file, to this one, in one commit.
+fn migrate(connection: &mut Connection, found: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(TABLES)?;
-    for table in ["sessions", "runs", "events"] {
-        for change in ["UPDATE", "DELETE"] {
-            transaction.execute_batch(&format!(
-                "CREATE TRIGGER {table}_no_{change} BEFORE {change} ON {table} \
-                 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;"
-            ))?;
+    let steps = usize::try_from(found).unwrap_or_default();
+    for Step { tables, sql } in STEPS.iter().skip(steps) {
+        transaction.execute_batch(sql)?;
+        for table in *tables {
+            for change in ["UPDATE", "DELETE"] {
+                transaction.execute_batch(&format!(
+                    "CREATE TRIGGER {table}_no_{change} BEFORE {change} ON {table} \
+                     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;"
+                ))?;
+            }
         }
     }
     transaction.pragma_update(None, "user_version", FORMAT)?;

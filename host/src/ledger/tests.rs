@@ -130,7 +130,7 @@ async fn with_runs(path: &Path, runs: &[&str]) -> Ledger {
     let ledger = open(path);
     ledger.add_session(session_row("ws_1")).await.unwrap();
     for run in runs {
-        assert_eq!(ledger.start_run(run, "ws_1", started()).await.unwrap().seq, 1);
+        assert_eq!(ledger.start_run(run, "ws_1", Mark::default(), started()).await.unwrap().seq, 1);
     }
     ledger
 }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi, params};
 use tokio::sync::{mpsc, oneshot};
 
+use super::LedgerError;
 use super::checkpoint::{self, Checkpointer};
 use super::follow::{Followers, Progress};
 use super::lock::Lock;
+use super::rows::{Content, FileState, Mark, SessionRow};
 use super::schema::integer;
-use super::{LedgerError, SessionRow};
 use crate::event::{Event, State};
 
 /// Requests in one commit. Whoever came first waits for the last one's rows, so not without end.
@@ -26,10 +27,12 @@ const PAGE_BYTES: u64 = 4_096;
 pub(super) enum Work {
     /// A session's row.
     Session(SessionRow),
-    /// A run's row and its first event.
-    Run { id: String, session: String, first: Box<Entry> },
-    /// More events of a run.
-    Events { run: String, entries: Vec<Entry> },
+    /// A session is removed.
+    Removal { session: String, at_ms: u64 },
+    /// A run's row, what marks its request, and its first event.
+    Run { id: String, session: String, mark: Mark, first: Box<Entry> },
+    /// More events of a run, and the files it changed.
+    Events { run: String, entries: Vec<Entry>, files: Vec<FileState> },
     /// Finish, tidy up and stop.
     Close,
 }
@@ -179,8 +182,12 @@ impl Batch<'_> {
     fn apply(&mut self, work: &Work) -> rusqlite::Result<Result<u64, LedgerError>> {
         match work {
             Work::Session(row) => self.add_session(row),
-            Work::Run { id, session, first } => self.start_run(id, session, first),
-            Work::Events { run, entries } => self.append(run, entries),
+            Work::Removal { session, at_ms } => self.remove_session(session, *at_ms),
+            Work::Run { id, session, mark, first } => self.start_run(id, session, mark, first),
+            Work::Events { run, entries, files } => match self.append(run, entries)? {
+                Ok(seq) => self.keep_files(run, files).map(|()| Ok(seq)),
+                refused => Ok(refused),
+            },
             Work::Close => Ok(Ok(0)),
         }
     }
@@ -205,10 +212,48 @@ impl Batch<'_> {
         })
     }
 
+    fn remove_session(
+        &mut self,
+        session: &str,
+        at_ms: u64,
+    ) -> rusqlite::Result<Result<u64, LedgerError>> {
+        let inserted = self
+            .connection
+            .prepare_cached("INSERT INTO removals (session, at_ms) VALUES (?1, ?2)")?
+            .execute(params![session, integer(at_ms)]);
+        Ok(match refused(inserted)? {
+            Some(ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => {
+                Err(LedgerError::UnknownSession { session: session.to_owned() })
+            }
+            // Removed already is what was asked for.
+            None | Some(_) => Ok(0),
+        })
+    }
+
+    /// The first content of a moment stands; a later one of the same is passed over.
+    fn keep_files(&mut self, run: &str, files: &[FileState]) -> rusqlite::Result<()> {
+        for FileState { path, moment, content } in files {
+            let (size, bytes) = match content {
+                Content::Absent => (None, None),
+                Content::Bytes(bytes) => (Some(bytes.len() as u64), Some(bytes)),
+                Content::NotKept { size_bytes } => (Some(*size_bytes), None),
+            };
+            self.connection
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO files (run, path, moment, size, bytes) \
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(params![run, path, moment.as_str(), size.map(integer), bytes])?;
+            self.pages += 1 + bytes.map_or(0, Vec::len) as u64 / PAGE_BYTES;
+        }
+        Ok(())
+    }
+
     fn start_run(
         &mut self,
         id: &str,
         session: &str,
+        mark: &Mark,
         first: &Entry,
     ) -> rusqlite::Result<Result<u64, LedgerError>> {
         // Judged before anything is written: a refusal leaves no row behind.
@@ -226,6 +271,11 @@ impl Batch<'_> {
             }
             Some(_) => return Ok(Err(LedgerError::Duplicate { id: id.to_owned() })),
         }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO requests (run, caller, key, digest) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![id, mark.caller, mark.key, mark.digest])?;
         self.extend(id, Tail { seq: 0, state: State::Created }, std::slice::from_ref(first))
     }
 

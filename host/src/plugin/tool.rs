@@ -223,6 +223,11 @@ impl Tool {
         !self.spec.effects.intersects(Effects::WRITE | Effects::EXECUTE | Effects::NETWORK)
     }
 
+    /// True when it may run commands.
+    pub fn executes(&self) -> bool {
+        self.spec.effects.contains(Effects::EXECUTE)
+    }
+
     /// Checks a model's arguments.
     ///
     /// # Errors

@@ -8,7 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use harness_jail::{Jail, Observations, Shell};
 
+use crate::ledger::{Content, FileState, Moment};
 use crate::redact::Redactor;
+
+/// The largest content of a file that is kept for the diff of a run.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// One session's reach.
 pub struct Workspace {
@@ -21,6 +25,7 @@ pub struct Workspace {
     /// Applied to everything a tool says.
     pub redactor: Arc<Redactor>,
     kept: Mutex<HashMap<(String, String), Kept>>,
+    changed: Mutex<Vec<FileState>>,
 }
 
 /// A small value that a plugin keeps between calls.
@@ -39,7 +44,36 @@ impl Workspace {
             shell,
             redactor,
             kept: Mutex::new(HashMap::new()),
+            changed: Mutex::default(),
         }
+    }
+
+    /// What was in the files that tools changed since the last time this was asked, before each
+    /// change.
+    pub fn take_changed(&self) -> Vec<FileState> {
+        std::mem::take(&mut self.changed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What is in the files of these paths now. Blocks.
+    pub fn look_after(&self, paths: impl Iterator<Item = String>) -> Vec<FileState> {
+        let look = |path: String| {
+            let content = content_of(&self.jail, &path);
+            FileState { path, moment: Moment::After, content }
+        };
+        paths.map(look).collect()
+    }
+
+    /// Keeps what was in a file before it was changed; None where there was no file.
+    pub(super) fn changed(&self, path: String, before: Option<Vec<u8>>) {
+        let content = match before {
+            None => Content::Absent,
+            Some(bytes) if bytes.len() > KEPT_BYTES => {
+                Content::NotKept { size_bytes: bytes.len() as u64 }
+            }
+            Some(bytes) => Content::Bytes(bytes),
+        };
+        let state = FileState { path, moment: Moment::Before, content };
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     }
 
     /// What plugins keep for this session, by plugin and key.
@@ -47,4 +81,17 @@ impl Workspace {
         // A poisoned map is still whole: every change to it is one insert or one remove.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is in a file of a workspace, as far as it is kept for diffs. Blocks.
+pub fn content_of(jail: &Jail, path: &str) -> Content {
+    let read = jail.parse(path).and_then(|path| {
+        let size_bytes = jail.stat(&path)?.size_bytes;
+        if size_bytes > KEPT_BYTES as u64 {
+            return Ok(Content::NotKept { size_bytes });
+        }
+        Ok(Content::Bytes(jail.read(&path, 0, KEPT_BYTES as u64)?.bytes))
+    });
+    // A file that is gone, and one that cannot be looked at any more, has no content to show.
+    read.unwrap_or(Content::Absent)
 }

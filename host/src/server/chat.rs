@@ -9,9 +9,12 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
+use super::caller::Caller;
+use super::follow::Follower;
 use super::{Door, body, refuse, stream, unix_seconds};
 use crate::error::Refusal;
 use crate::harness::{AnswerOptions, Finished, Run, RunRequest, Tighter, ToolUse};
+use crate::ledger::Mark;
 use crate::upstream::Passthrough;
 use crate::wire::chat::{ChatRequest, ToolChoice, is_session_id, is_workspace_path};
 use crate::wire::response::{ChatCompletion, Chunks, Ending, FinishReason, Head, RunInfo};
@@ -20,29 +23,42 @@ const SESSION: HeaderName = HeaderName::from_static("x-harness-session");
 const WORKSPACE: HeaderName = HeaderName::from_static("x-harness-workspace");
 const RUN: HeaderName = HeaderName::from_static("x-harness-run");
 
-/// Who asks, as long as there are no tokens to tell callers apart.
-const CALLER: &str = "local";
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Sent by OpenAI's SDKs: how often this request was sent before.
+const RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
+
+/// The longest `Idempotency-Key`, in bytes.
+const MAX_KEY_BYTES: usize = 255;
 
 /// Answers one request.
 pub(super) async fn complete(
     State(door): State<Arc<Door>>,
+    Caller(caller): Caller,
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let bytes = body::read_json(&parts.headers, body, door.options.max_body_bytes).await?;
     let mut chat = ChatRequest::from_json(&bytes)?;
+    let mark =
+        Mark { caller, key: key_of(&parts.headers)?, digest: digest_of(&parts.headers, &bytes) };
     drop(bytes);
     let session = session_of(&parts.headers, &chat)?;
     let workspace = workspace_of(&parts.headers, &chat)?;
     let sent_model = chat.sent_model.take();
     let (is_stream, include_usage) = (chat.stream, chat.include_usage);
-    let run = door.harness.start(to_run(chat, session, workspace)).await?;
+    let stream_events = chat.harness.stream_events;
+    let mut request = to_run(chat, mark);
+    (request.session, request.workspace) = (session, workspace);
+    request.is_sent_again = is_sent_again(&parts.headers);
+    let run = door.harness.start(request).await?;
 
     let ids = Ids { session: run.session.clone(), run: run.id.clone() };
     let place = Place::of(&run, sent_model);
     let mut response = if is_stream {
         let chunks = Chunks { head: place.head.clone(), include_usage };
-        stream::respond(run, place, chunks, door.options.keep_alive)
+        let events = stream_events.then(|| Follower::new(door.clone(), run.id.clone(), 0));
+        stream::respond(run, place, chunks, events, door.options.keep_alive)
     } else {
         let finished = run.finished().await;
         match finished.error {
@@ -116,11 +132,13 @@ impl Ids {
     }
 }
 
-fn to_run(chat: ChatRequest, session: Option<String>, workspace: Option<String>) -> RunRequest {
+fn to_run(chat: ChatRequest, mark: Mark) -> RunRequest {
     RunRequest {
-        caller: CALLER.to_owned(),
-        session,
-        workspace,
+        mark,
+        is_sent_again: false,
+        detach: chat.harness.detach,
+        session: None,
+        workspace: None,
         model: chat.model,
         system: chat.system,
         messages: chat.messages,
@@ -138,6 +156,37 @@ fn to_run(chat: ChatRequest, session: Option<String>, workspace: Option<String>)
         },
         notes: chat.notes,
     }
+}
+
+/// By what the request is known again: its bytes, and the headers that say where it is to run.
+fn digest_of(headers: &HeaderMap, body: &[u8]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for name in [&SESSION, &WORKSPACE] {
+        for value in headers.get_all(name) {
+            hasher.update(name.as_str().as_bytes()).update(b":");
+            hasher.update(value.as_bytes()).update(b"\n");
+        }
+    }
+    hasher.update(b"\n").update(body);
+    hasher.finalize().to_hex().to_string()
+}
+
+fn key_of(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key = value.to_str().ok().map(str::trim).unwrap_or_default();
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
+        let message = format!(
+            "`Idempotency-Key` must be 1 to {MAX_KEY_BYTES} printable ASCII characters, got {}",
+            value.len()
+        );
+        return Err(Refusal::invalid("Idempotency-Key", message).with_code("invalid_value"));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+fn is_sent_again(headers: &HeaderMap) -> bool {
+    let count = headers.get(RETRY_COUNT).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    count.is_some_and(|count: u64| count >= 1)
 }
 
 /// The session that header, body and model name; all that name one must name the same.

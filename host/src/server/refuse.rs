@@ -8,7 +8,7 @@ use std::any::Any;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
@@ -28,6 +28,9 @@ impl IntoResponse for Refusal {
         let headers = response.headers_mut();
         if !self.may_retry {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        if self.status == 401 {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -1,7 +1,6 @@
-//! What a run is and did: its summary, and its events as they happen.
+//! What a run is and did: its summary, its events as they happen, its diff; and an end to it.
 //!
-//! Reads the ledger at the client's pace. A follower sleeps on a value that the ledger sets and
-//! nobody waits for, so a client that reads slowly, or not at all, never stalls a run.
+//! Translates; whose run it is and what it changed is for the harness to say.
 
 use std::io;
 use std::sync::Arc;
@@ -11,109 +10,176 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
+use serde_json::json;
 
 use super::Door;
+use super::caller::Caller;
+use super::follow::Follower;
 use super::id::Id;
+use super::query::Query;
 use super::refuse::{json, shown};
+use super::stream::{SIGN_OF_LIFE, event_stream};
 use crate::error::Refusal;
-use crate::event::Event;
+use crate::ledger::RunSummary;
+use crate::wire::list::List;
 
-/// Events read, and held, at one time for one follower.
-const PAGE: usize = 128;
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+#[derive(Serialize)]
+struct RunObject {
+    object: &'static str,
+    #[serde(flatten)]
+    summary: RunSummary,
+}
+
+impl From<RunSummary> for RunObject {
+    fn from(summary: RunSummary) -> RunObject {
+        RunObject { object: "run", summary }
+    }
+}
+
+/// `GET /v1/runs?session=&limit=&after=`, newest first.
+pub(super) async fn list(
+    State(door): State<Arc<Door>>,
+    Caller(caller): Caller,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let query = Query::read(query.as_deref(), &["session", "limit", "after"])?;
+    let page = query.page()?;
+    let limit = page.limit - 1;
+    let runs = door.harness.list_runs(&caller, query.get("session"), page).await?;
+    let runs = runs.into_iter().map(RunObject::from).collect();
+    Ok(json(StatusCode::OK, &List::cut(runs, limit)))
+}
 
 /// `GET /v1/runs/{id}`
 pub(super) async fn summary(
     State(door): State<Arc<Door>>,
+    Caller(caller): Caller,
     Id(id): Id,
 ) -> Result<Response, Refusal> {
-    let found = door.harness.ledger().run(&id).await.map_err(|err| unreadable(&err))?;
-    let summary = found.ok_or_else(|| no_run(&id))?;
-    Ok(json(StatusCode::OK, &summary))
+    let summary = door.harness.run(&caller, &id).await?;
+    Ok(json(StatusCode::OK, &RunObject::from(summary)))
 }
 
-/// `GET /v1/runs/{id}/events?after=SEQ`: a line of JSON for each event, until the run's end.
+/// `POST /v1/runs/{id}/cancel`: the run as it stands once it ended.
+pub(super) async fn cancel(
+    State(door): State<Arc<Door>>,
+    Caller(caller): Caller,
+    Id(id): Id,
+) -> Result<Response, Refusal> {
+    let summary = door.harness.cancel_run(&caller, &id).await?;
+    Ok(json(StatusCode::OK, &RunObject::from(summary)))
+}
+
+/// `GET /v1/runs/{id}/diff`: a patch, or JSON for who accepts that.
+pub(super) async fn diff(
+    State(door): State<Arc<Door>>,
+    Caller(caller): Caller,
+    Id(id): Id,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let diff = door.harness.diff(&caller, &id).await?;
+    if accepts(&headers, "application/json") {
+        let files: Vec<_> = diff
+            .files
+            .iter()
+            .map(|file| json!({"path": file.path, "status": file.status, "diff": file.diff}))
+            .collect();
+        let body = json!({"object": "run.diff", "files": files, "also_changed": diff.others});
+        return Ok(json(StatusCode::OK, &body));
+    }
+    let mut text = String::new();
+    // Lines before the first file are passed over by whatever applies a patch.
+    match &diff.others {
+        Some(others) => {
+            let told =
+                others.iter().map(|path| format!("# also changed since the run began: {path}\n"));
+            text.extend(told);
+        }
+        None => text.push_str("# what else changed in the workspace could not be told\n"),
+    }
+    text.extend(diff.files.iter().map(|file| file.diff.as_str()));
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/x-diff; charset=utf-8"));
+    Ok(response)
+}
+
+/// `GET /v1/runs/{id}/events?after=SEQ`, until the run's end: a line of JSON for each event, or
+/// server-sent events for who accepts those.
 pub(super) async fn events(
     State(door): State<Arc<Door>>,
+    Caller(caller): Caller,
     Id(id): Id,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let after = read_after(query.as_deref().unwrap_or_default())?;
-    let found = door.harness.ledger().run(&id).await.map_err(|err| unreadable(&err))?;
-    found.ok_or_else(|| no_run(&id))?;
-    let follower = Follower { door, id, after, is_over: false };
-    let mut response = Response::new(Body::from_stream(try_unfold(follower, Follower::next)));
+    let query = Query::read(query.as_deref(), &["after"])?;
+    let after = match query.number("after")? {
+        Some(after) => after,
+        None => last_event_id(&headers)?,
+    };
+    door.harness.run(&caller, &id).await?;
+    let keep_alive = door.options.keep_alive;
+    let follower = Follower::new(door, id, after);
+    if accepts(&headers, "text/event-stream") {
+        let told = try_unfold(follower, move |mut follower| async move {
+            let page = tokio::time::timeout(keep_alive, follower.page());
+            let bytes = match page.await {
+                Err(_) => Bytes::from_static(SIGN_OF_LIFE),
+                Ok(page) => match page.map_err(io::Error::other)? {
+                    None => return Ok::<_, io::Error>(None),
+                    Some(page) => lines(&page, |seq| format!("id: {seq}\ndata: "), "\n\n")?,
+                },
+            };
+            Ok(Some((bytes, follower)))
+        });
+        return Ok(event_stream(Body::from_stream(told)));
+    }
+    let told = try_unfold(follower, |mut follower| async move {
+        let page = follower.page().await.map_err(io::Error::other)?;
+        let Some(page) = page else { return Ok::<_, io::Error>(None) };
+        Ok(Some((lines(&page, |_| String::new(), "\n")?, follower)))
+    });
+    let mut response = Response::new(Body::from_stream(told));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
 
-/// Somebody who reads a run's events.
-struct Follower {
-    door: Arc<Door>,
-    id: String,
-    /// The last event that was sent.
-    after: u64,
-    /// True once the run's end was sent.
-    is_over: bool,
-}
-
-impl Follower {
-    /// The next lines; None after the run's end.
-    async fn next(mut self) -> io::Result<Option<(Bytes, Follower)>> {
-        if self.is_over {
-            return Ok(None);
-        }
-        let ledger = self.door.harness.ledger();
-        let mut progress = ledger.watch(&self.id);
-        let mut is_last_look = false;
-        loop {
-            // Before reading: what is stored in between wakes us again.
-            let has_ended = progress.borrow_and_update().ended || is_last_look;
-            let page = ledger.events(&self.id, self.after, PAGE).await.map_err(io::Error::other)?;
-            if let Some(last) = page.last() {
-                self.after = last.seq;
-                self.is_over = matches!(last.event, Event::Ended { .. });
-                let mut lines = Vec::new();
-                for event in &page {
-                    serde_json::to_writer(&mut lines, event)?;
-                    lines.push(b'\n');
-                }
-                return Ok(Some((Bytes::from(lines), self)));
-            }
-            if has_ended {
-                return Ok(None);
-            }
-            // When nobody tells any more, what is stored by now is all there will be.
-            is_last_look = progress.changed().await.is_err();
-        }
+/// Each event as JSON, between `before` it and `behind` it.
+fn lines(
+    page: &[crate::event::Recorded],
+    before: impl Fn(u64) -> String,
+    behind: &str,
+) -> io::Result<Bytes> {
+    let mut lines = Vec::new();
+    for event in page {
+        lines.extend_from_slice(before(event.seq).as_bytes());
+        serde_json::to_writer(&mut lines, event)?;
+        lines.extend_from_slice(behind.as_bytes());
     }
+    Ok(Bytes::from(lines))
 }
 
-/// The number in `after=SEQ`; 0 when there is no query.
-fn read_after(query: &str) -> Result<u64, Refusal> {
-    let mut after = 0;
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if key != "after" {
-            let message = format!("the query may hold `after`, got `{}`", shown(key));
-            return Err(Refusal::invalid(shown(key), message).with_code("unknown_parameter"));
-        }
-        after = value.parse().map_err(|_| {
-            let message = format!("`after` must be an event's `seq`, got `{}`", shown(value));
-            Refusal::invalid("after", message).with_code("invalid_value")
-        })?;
-    }
-    Ok(after)
+/// Where a client that lost its connection goes on; 0 for one that begins.
+fn last_event_id(headers: &HeaderMap) -> Result<u64, Refusal> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(0) };
+    let text = value.to_str().unwrap_or_default();
+    text.trim().parse().map_err(|_| {
+        let message = format!("`Last-Event-ID` must be an event's `seq`, got `{}`", shown(text));
+        Refusal::invalid("Last-Event-ID", message).with_code("invalid_value")
+    })
 }
 
-fn no_run(id: &str) -> Refusal {
-    Refusal::not_found(format!("there is no run `{}`", shown(id))).with_code("run_not_found")
-}
-
-fn unreadable(err: &dyn std::error::Error) -> Refusal {
-    tracing::error!("the ledger could not be read: {err}");
-    Refusal::internal("the ledger could not be read; the server's log says more")
+/// Whether the client names that type, and not only "anything".
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let named = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut kinds = named.flat_map(|value| value.split(','));
+    kinds.any(|named| named.split(';').next().is_some_and(|named| named.trim() == kind))
 }

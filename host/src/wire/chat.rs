@@ -16,8 +16,15 @@ use crate::nearest::nearest;
 const MAX_STOP_SEQUENCES: usize = 4;
 
 /// Keys of the `harness` object.
-const HARNESS_KEYS: [&str; 5] =
-    ["workspace", "session_id", "max_turns", "max_seconds", "max_total_tokens"];
+const HARNESS_KEYS: [&str; 7] = [
+    "workspace",
+    "session_id",
+    "max_turns",
+    "max_seconds",
+    "max_total_tokens",
+    "detach",
+    "stream_events",
+];
 
 /// What a client asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +81,10 @@ pub struct HarnessOptions {
     pub max_seconds: Option<u64>,
     /// Tokens in all, at most.
     pub max_total_tokens: Option<u64>,
+    /// The run goes on when its client leaves.
+    pub detach: bool,
+    /// The stream tells what happens in the run, in `delta.harness`.
+    pub stream_events: bool,
 }
 
 impl ChatRequest {
@@ -102,6 +113,10 @@ impl ChatRequest {
             if taken == Taken::No {
                 request.extra.insert(key, value);
             }
+        }
+        if request.harness.stream_events && !request.stream {
+            let note = "`harness.stream_events` has no effect without `stream`";
+            request.notes.push(note.to_owned());
         }
         if !has_messages {
             let message = "`messages` is missing";
@@ -240,6 +255,8 @@ impl HarnessOptions {
                 "max_turns" => {
                     options.max_turns = Some(u32::try_from(option.count()?).unwrap_or(u32::MAX));
                 }
+                "detach" => options.detach = option.flag()?,
+                "stream_events" => options.stream_events = option.flag()?,
                 "max_seconds" => options.max_seconds = Some(option.count()?),
                 _ => options.max_total_tokens = Some(option.count()?),
             }

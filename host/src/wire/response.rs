@@ -95,6 +95,8 @@ struct Delta<'a> {
     role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    harness: Option<&'a serde_json::Value>,
 }
 
 /// Makes the chunks of one stream.
@@ -109,12 +111,18 @@ pub struct Chunks {
 impl Chunks {
     /// The first: who speaks, and nothing said yet.
     pub fn opening(&self) -> Chunk<'_> {
-        self.with(Delta { role: Some("assistant"), content: Some("") }, None)
+        let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
+        self.with(delta, None)
     }
 
     /// A piece of the answer.
     pub fn content<'a>(&'a self, piece: &'a str) -> Chunk<'a> {
-        self.with(Delta { role: None, content: Some(piece) }, None)
+        self.with(Delta { content: Some(piece), ..Delta::default() }, None)
+    }
+
+    /// Something that happened in the run.
+    pub fn event<'a>(&'a self, event: &'a serde_json::Value) -> Chunk<'a> {
+        self.with(Delta { harness: Some(event), ..Delta::default() }, None)
     }
 
     /// The last with a choice: why it ended, and what the run was.

@@ -21,27 +21,34 @@ const CONTEXT_LINES: usize = 3;
 /// How far into a file a NUL makes it binary.
 const PROBED_BYTES: usize = 8 * 1024;
 
-/// The diff from `old` (`None`: a new file) to `new`.
+/// The diff from `old` (`None`: a new file) to `new`, cut for a receipt.
 pub(super) fn unified(path: &JailPath, old: Option<&[u8]>, new: &[u8]) -> String {
-    let old_bytes = old.unwrap_or_default();
-    if is_binary(old_bytes) || is_binary(new) {
+    capped(unified_diff(path.as_str(), old, Some(new)))
+}
+
+/// The unified diff of a file from `old` to `new`, `None` where there is no file. Binary content is
+/// told by its size; searching for a small diff is bounded in time.
+pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+    let (old_bytes, new_bytes) = (old.unwrap_or_default(), new.unwrap_or_default());
+    if is_binary(old_bytes) || is_binary(new_bytes) {
         return format!(
             "binary files differ: `{path}`, {} to {} bytes\n",
             old_bytes.len(),
-            new.len()
+            new_bytes.len()
         );
     }
     let old_text = String::from_utf8_lossy(old_bytes);
-    let new_text = String::from_utf8_lossy(new);
+    let new_text = String::from_utf8_lossy(new_bytes);
     let diff =
         TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old_text.as_ref(), new_text.as_ref());
-    let old_name = if old.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
-    let text = diff
-        .unified_diff()
+    let name = |side: &str, there: Option<&[u8]>| match there {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    diff.unified_diff()
         .context_radius(CONTEXT_LINES)
-        .header(&old_name, &format!("b/{path}"))
-        .to_string();
-    capped(text)
+        .header(&name("a", old), &name("b", new))
+        .to_string()
 }
 
 fn is_binary(bytes: &[u8]) -> bool {

@@ -41,7 +41,8 @@ impl Jail {
     }
 
     /// Moves a file, a directory or a link to a name where nothing is; parents are created. For a
-    /// file the basis is checked; for anything else no content can be lost, and it is not.
+    /// file the basis is checked; for anything else no content can be lost, and it is not. Returns
+    /// the bytes of a regular file.
     ///
     /// # Errors
     /// `conflict` when the file is not what `basis` says or the new name is taken; `not-found`,
@@ -52,9 +53,9 @@ impl Jail {
         new_path: &JailPath,
         basis: &Basis,
         seen: &Observations,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<Vec<u8>>, Fault> {
         let old = self.writable_place(old_path, LastLink::Keep)?;
-        check_file(&old, old_path, basis, seen)?;
+        let before = check_file(&old, old_path, basis, seen)?;
         let mut new = self.writable_place(new_path, LastLink::Keep)?;
         if new.stat.is_some() {
             return Err(install::appeared(new_path));
@@ -80,17 +81,23 @@ impl Jail {
             _ => Fault::from_io("move", old_path, &err),
         })?;
         seen.moved(&old.real, &new.real);
-        Ok(())
+        Ok(before)
     }
 
     /// Removes a file, a link or an empty directory. The basis is checked as for [`Jail::rename`].
+    /// Returns the bytes of a regular file.
     ///
     /// # Errors
     /// `conflict` when the file is not what `basis` says or the directory is not empty;
     /// `not-found`, `denied` as for writing.
-    pub fn remove(&self, path: &JailPath, basis: &Basis, seen: &Observations) -> Result<(), Fault> {
+    pub fn remove(
+        &self,
+        path: &JailPath,
+        basis: &Basis,
+        seen: &Observations,
+    ) -> Result<Option<Vec<u8>>, Fault> {
         let place = self.writable_place(path, LastLink::Keep)?;
-        check_file(&place, path, basis, seen)?;
+        let before = check_file(&place, path, basis, seen)?;
         let name = OsStr::new(named(&place));
         let removed = match place.existing(path)?.kind {
             EntryKind::Directory => handles::remove_dir_at(&place.dir, name),
@@ -104,7 +111,7 @@ impl Jail {
             _ => Fault::from_io("remove", path, &err),
         })?;
         seen.removed(&place.real);
-        Ok(())
+        Ok(before)
     }
 }
 
@@ -132,17 +139,18 @@ fn named(place: &Place) -> &str {
     place.name.as_deref().expect("a writable place has a name")
 }
 
-/// Checks the basis for a regular file; a missing one is not found.
+/// Checks the basis for a regular file, and gives its bytes; a missing one is not found.
 fn check_file(
     place: &Place,
     path: &JailPath,
     basis: &Basis,
     seen: &Observations,
-) -> Result<(), Fault> {
+) -> Result<Option<Vec<u8>>, Fault> {
     let stat = place.existing(path)?;
     if stat.kind != EntryKind::File {
-        return Ok(());
+        return Ok(None);
     }
     let current = load(place, path)?;
-    basis::check(path, place, basis, current.as_ref(), seen.of(&place.real).as_ref())
+    basis::check(path, place, basis, current.as_ref(), seen.of(&place.real).as_ref())?;
+    Ok(current.map(|current| current.bytes))
 }

@@ -25,7 +25,13 @@ async fn child_that_writes_until_it_dies() {
 }
 
 async fn write_for_ever(ledger: &Ledger, run: &str) {
-    say(run, ledger.start_run(run, "ws_1", started()).await.map(|recorded| recorded.seq));
+    say(
+        run,
+        ledger
+            .start_run(run, "ws_1", Mark::default(), started())
+            .await
+            .map(|recorded| recorded.seq),
+    );
     say(run, ledger.append(run, turn(1, &[])).await);
     for count in 0.. {
         let padding = "x".repeat(count * 37 % 5_000);

@@ -45,7 +45,7 @@ fn files_of_others_are_refused_and_left_alone() {
     let refused = Ledger::open(&path, SYNC).unwrap_err().to_string();
     assert_eq!(
         refused,
-        format!("ledger `{}` has format 99, this version reads up to 1", path.display())
+        format!("ledger `{}` has format 99, this version reads up to 2", path.display())
     );
 
     let other = rusqlite::Connection::open(&path).unwrap();

@@ -21,6 +21,7 @@ async fn a_summary_is_what_the_events_say() {
     let expected = RunSummary {
         id: "r".to_owned(),
         session: "ws_1".to_owned(),
+        caller: "me".to_owned(),
         state: State::Completed,
         created_ms: live.created_ms,
         ended_ms: Some(77),

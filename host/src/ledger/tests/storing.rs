@@ -74,11 +74,12 @@ async fn refuses_what_may_not_follow_and_stores_none_of_it() {
 
     let refused = ledger.append("r", vec![(1, note("kept out")), (2, call_started(1, "c"))]).await;
     assert!(matches!(refused, Err(LedgerError::OutOfOrder { .. })), "{refused:?}");
-    let refused = ledger.start_run("r2", "ws_1", call_started(1, "c")).await.map(|_| ());
+    let refused =
+        ledger.start_run("r2", "ws_1", Mark::default(), call_started(1, "c")).await.map(|_| ());
     assert_eq!(refused.unwrap_err().to_string(), "run `r2` was given an event out of order");
-    let refused = ledger.start_run("r", "ws_1", started()).await;
+    let refused = ledger.start_run("r", "ws_1", Mark::default(), started()).await;
     assert!(matches!(refused, Err(LedgerError::Duplicate { .. })), "{refused:?}");
-    let refused = ledger.start_run("r3", "ws_none", started()).await;
+    let refused = ledger.start_run("r3", "ws_none", Mark::default(), started()).await;
     assert!(matches!(refused, Err(LedgerError::UnknownSession { .. })), "{refused:?}");
     let refused = ledger.add_session(session_row("ws_1")).await;
     assert!(matches!(refused, Err(LedgerError::Duplicate { .. })), "{refused:?}");

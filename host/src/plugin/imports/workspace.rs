@@ -135,7 +135,11 @@ impl CallState {
     ) -> Result<write::Receipt, Fault> {
         let receipt = self.work(Effects::WRITE, WRITE, work)?;
         // A write of the bytes that were there has no diff.
-        self.altered |= receipt.created || !receipt.diff.is_empty();
+        let altered = receipt.created || !receipt.diff.is_empty();
+        if altered {
+            self.workspace.changed(receipt.real, receipt.before);
+        }
+        self.altered |= altered;
         Ok(write::Receipt {
             version: receipt.version,
             size_bytes: receipt.size_bytes,
@@ -198,7 +202,12 @@ impl write::Host for CallState {
         let renamed = self.work(Effects::WRITE, WRITE, |call| {
             let (old, new) = (call.path(&old_path)?, call.path(&new_path)?);
             let workspace = &call.workspace;
-            workspace.jail.rename(&old, &new, &basis.into(), &workspace.seen)
+            let before = workspace.jail.rename(&old, &new, &basis.into(), &workspace.seen)?;
+            if before.is_some() {
+                workspace.changed(old.to_string(), before);
+                workspace.changed(new.to_string(), None);
+            }
+            Ok(())
         });
         self.altered |= renamed.is_ok();
         Ok(renamed)
@@ -207,7 +216,12 @@ impl write::Host for CallState {
     async fn remove(&mut self, path: String, basis: write::Basis) -> Trapped<()> {
         let removed = self.work(Effects::WRITE, WRITE, |call| {
             let workspace = &call.workspace;
-            workspace.jail.remove(&call.path(&path)?, &basis.into(), &workspace.seen)
+            let path = call.path(&path)?;
+            let before = workspace.jail.remove(&path, &basis.into(), &workspace.seen)?;
+            if before.is_some() {
+                workspace.changed(path.to_string(), before);
+            }
+            Ok(())
         });
         self.altered |= removed.is_ok();
         Ok(removed)

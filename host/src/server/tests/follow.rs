@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::stage::{Stage, bare};
 use crate::event::{Event, Reason};
-use crate::ledger::SessionRow;
+use crate::ledger::{Mark, SessionRow};
 use crate::message::Usage;
 
 fn note(text: &str) -> Event {
@@ -45,7 +45,7 @@ async fn begin(stage: &Stage) {
         profile: "p".to_owned(),
         conversation: Vec::new(),
     };
-    ledger.start_run("run_1", "ws_1", started).await.expect("stored");
+    ledger.start_run("run_1", "ws_1", Mark::default(), started).await.expect("stored");
 }
 
 async fn record(stage: &Stage, event: Event) {

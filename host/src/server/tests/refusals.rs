@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::stage::{MAX_RUNS, Stage, bare, chat_request, exchange, options, saying, until};
+use crate::server::caller::Callers;
 use crate::server::{Door, bind, layered};
 
 /// A chat request with other lines than usual.
@@ -49,8 +50,8 @@ async fn everything_that_is_refused_has_the_same_shape() {
         (bare("GET", "/v1/runs/run_9"), 404, "run_not_found", None, "there is no run `run_9`"),
         (bare("GET", "/v1/runs/%ff"), 404, "not_found", None, "there is nothing at `/v1/runs/%ff`"),
         (bare("GET", "/v1/runs/run_9/events"), 404, "run_not_found", None, "there is no run `run_9`"),
-        (bare("GET", "/v1/runs/run_9/events?after=x"), 400, "invalid_value", Some("after"), "`after` must be an event's `seq`, got `x`"),
-        (bare("GET", "/v1/runs/run_9/events?from=1"), 400, "unknown_parameter", Some("from"), "the query may hold `after`, got `from`"),
+        (bare("GET", "/v1/runs/run_9/events?after=x"), 400, "invalid_value", Some("after"), "`after` must be a whole number, got `x`"),
+        (bare("GET", "/v1/runs/run_9/events?from=1"), 400, "unknown_parameter", Some("from"), "the query has no name `from`: known are `after`"),
         (odd(post, "{}"), 415, "unsupported_media_type", Some("Content-Type"), "`Content-Type` must be `application/json`, got none"),
         (odd(&format!("{post}\r\nContent-Type: text/plain"), "{}"), 415, "unsupported_media_type", Some("Content-Type"),
          "`Content-Type` must be `application/json`, got `text/plain`"),
@@ -192,6 +193,7 @@ async fn a_panic_is_an_error_like_any_other() {
     let stage = Stage::open().await;
     let door = Arc::new(Door {
         harness: stage.harness.clone(),
+        callers: Callers::new(&[]),
         options: options(),
         is_loopback: true,
         started: 0,

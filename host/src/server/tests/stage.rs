@@ -109,7 +109,7 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
     for plugin in bundle::PLUGINS.iter().filter(|plugin| plugin.role != bundle::Role::Profile) {
         config.plugins.entry(plugin.name.to_owned()).or_default().enabled = Some(false);
     }
-    let places = Places::open(&config.state_dir, None).expect("a state directory");
+    let places = Places::open(&config.state_dir, None, &[]).expect("a state directory");
     let (ledger, _) = Ledger::open(&places.ledger(), LedgerSync::Normal).expect("a ledger");
     let settings = UpstreamSettings {
         base_url: config.upstream.base_url.clone(),
@@ -119,7 +119,8 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
     let upstream = crate::upstream::Upstream::new(settings).expect("an upstream");
     let sources = Source::all(&config.plugins, |_| unreachable!("no plugin is a file"));
     let redactor = Arc::new(Redactor::new(std::iter::empty()));
-    let parts = Parts { config, places, ledger, upstream, redactor, environment: Vec::new() };
+    let environment = Vec::new();
+    let parts = Parts { config, places, ledger, upstream, redactor, environment, audit: None };
     let harness = Harness::new(parts);
     let engine = Engine::new().expect("an engine");
     harness.load(&engine, sources).await.expect("plugins");

@@ -72,6 +72,7 @@ fn a_whole_request_is_sorted() {
             max_turns: Some(3),
             max_seconds: Some(60),
             max_total_tokens: None,
+            ..HarnessOptions::default()
         },
         extra: json!({"temperature": 0.2, "zebra": {"b": 1, "a": [null]}})
             .as_object()
@@ -213,7 +214,7 @@ fn refusals_name_the_place_and_what_was_expected() {
         (json!({"harness": {"max_turn": 1}}), "harness.max_turn",
          "`harness` has no key `max_turn`: did you mean `max_turns`?"),
         (json!({"harness": {"zzz": null}}), "harness.zzz",
-         "`harness` has no key `zzz`: known are `workspace`, `session_id`, `max_turns`, `max_seconds`, `max_total_tokens`"),
+         "`harness` has no key `zzz`: known are `workspace`, `session_id`, `max_turns`, `max_seconds`, `max_total_tokens`, `detach`, `stream_events`"),
         (json!({"harness": {"max_turns": 0}}), "harness.max_turns",
          "`harness.max_turns` must be a whole number of at least 1, got `0`"),
         (json!({"harness": {"session_id": "../x"}}), "harness.session_id",

@@ -1,0 +1,122 @@
+//! A request that is sent again is the same run: it waits for it, gets what it came to, or hears
+//! what became of it.
+//!
+//! SDKs send again by themselves after a lost connection, a time-out and many errors, with a count
+//! of how often (`x-stainless-retry-count`) and without a key of their own. What a tool has done is
+//! never done twice because of that. Where no call was begun, sending again starts anew.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::live::Run;
+use super::open::unreadable;
+use super::{Finished, Harness, RunRequest};
+use crate::error::{Refusal, RefusalKind};
+use crate::event::Reason;
+use crate::ledger::{RunSummary, Sent, now_ms};
+
+/// For how long a request without a key is known again: SDKs give up long before.
+const KNOWN: Duration = Duration::from_secs(3_600);
+
+/// For a run that everyone left to end.
+const ENDING: Duration = Duration::from_secs(10);
+
+impl Harness {
+    /// The run that this request became when it was sent before; None when it is to be run.
+    ///
+    /// # Errors
+    ///
+    /// What became of that run, when there is nothing else to give; or that its key belongs to
+    /// another request.
+    pub(super) async fn sent_before(&self, request: &RunRequest) -> Result<Option<Run>, Refusal> {
+        let Some(Sent { run, digest }) = self.find(request).await? else { return Ok(None) };
+        if digest != request.mark.digest {
+            return Err(Refusal::invalid(
+                "Idempotency-Key",
+                format!("this `Idempotency-Key` belongs to another request, which became `{run}`"),
+            )
+            .with_status(422)
+            .with_code("idempotency_key_reused"));
+        }
+        if let Some(run) = self.live.attach(&run) {
+            tracing::info!(run = run.id, "a request that was sent again waits for its run");
+            return Ok(Some(run));
+        }
+        if let Some(mut ended) = self.live.end_of(&run) {
+            // Everyone left, so it is being cancelled; too late a look counts as over.
+            let ended = ended.wait_for(Option::is_some);
+            let _ = tokio::time::timeout(ENDING, ended).await;
+        }
+        let summary = self.ledger.run(&run).await.map_err(|err| unreadable(&err))?;
+        let Some(summary) = summary else { return Ok(None) };
+        if summary.reason.is_some() && summary.error.is_none() {
+            return self.stored(summary).await.map(Some);
+        }
+        let begun = self.ledger.calls_begun(&run).await.map_err(|err| unreadable(&err))?;
+        if begun == 0 && summary.reason.is_some() {
+            return Ok(None);
+        }
+        Err(became(&summary, begun))
+    }
+
+    async fn find(&self, request: &RunRequest) -> Result<Option<Sent>, Refusal> {
+        let mark = &request.mark;
+        let found = match &mark.key {
+            Some(key) => self.ledger.sent_with_key(&mark.caller, key).await,
+            None if request.is_sent_again => {
+                let since = now_ms().saturating_sub(KNOWN.as_millis() as u64);
+                self.ledger.sent_alike(&mark.caller, &mark.digest, since).await
+            }
+            None => return Ok(None),
+        };
+        found.map_err(|err| unreadable(&err))
+    }
+
+    /// A run that gave its answer, once more.
+    async fn stored(&self, summary: RunSummary) -> Result<Run, Refusal> {
+        let told = self.ledger.told(&summary.id).await.map_err(|err| unreadable(&err))?;
+        let finished = Finished {
+            reason: summary.reason.unwrap_or(Reason::Internal),
+            finish: told.finish,
+            answer: summary.answer,
+            error: None,
+            usage: summary.usage,
+            turns: summary.turns,
+            tool_calls: summary.tool_calls,
+            notes: told.notes,
+        };
+        Ok(Run {
+            id: summary.id,
+            session: summary.session,
+            workspace: summary.workspace,
+            model: summary.model,
+            ended: watch::channel(Some(finished)).1,
+            _interest: None,
+        })
+    }
+}
+
+/// What became of a run that has no answer to give.
+fn became(summary: &RunSummary, begun: u64) -> Refusal {
+    let RunSummary { id, reason, error, .. } = summary;
+    let calls = if begun == 1 { "1 call".to_owned() } else { format!("{begun} calls") };
+    let became = match (reason, error) {
+        (Some(reason), Some(error)) => {
+            format!("it ended as `{}` after {calls}: {error}", reason.as_str())
+        }
+        _ => "it is still being ended".to_owned(),
+    };
+    Refusal {
+        status: 409,
+        kind: RefusalKind::InvalidRequestError,
+        message: format!(
+            "this request was run before, as `{id}`, and is not run twice; {became}; \
+             to run it anew, send it as a new request"
+        ),
+        param: None,
+        code: Some("already_run".to_owned()),
+        may_retry: false,
+        retry_after: None,
+    }
+}

@@ -1,0 +1,113 @@
+//! What the ledger stores beside events: sessions, what marks a request, files that a run changed.
+//!
+//! Plain data; `schema` has the tables they lie in.
+
+use crate::message::Finish;
+
+/// A session: one caller in one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Unique.
+    pub id: String,
+    /// Who it belongs to.
+    pub caller: String,
+    /// The workspace's directory on this machine.
+    pub workspace: String,
+    /// True when the server made the directory, and may remove it.
+    pub fresh: bool,
+    /// When it was opened, in milliseconds since 1970.
+    pub created_ms: u64,
+}
+
+/// By what a request is known again when it is sent twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// Who sent it.
+    pub caller: String,
+    /// Its `Idempotency-Key`, if it had one.
+    pub key: Option<String>,
+    /// Of its body, and of the headers that say where it is to run.
+    pub digest: String,
+}
+
+/// A request that became a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The run.
+    pub run: String,
+    /// The request's digest.
+    pub digest: String,
+}
+
+/// What a run told beside its summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Of its last reply.
+    pub finish: Finish,
+    /// What was downgraded or ignored.
+    pub notes: Vec<String>,
+}
+
+/// A part of a list: newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Only what comes after this id.
+    pub after: Option<String>,
+    /// So many at most.
+    pub limit: usize,
+}
+
+/// When a file was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the run first changed it.
+    Before,
+    /// When the run ended.
+    After,
+}
+
+impl Moment {
+    /// As stored.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Moment::Before => "before",
+            Moment::After => "after",
+        }
+    }
+}
+
+/// What was in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// There was none.
+    Absent,
+    /// All of it.
+    Bytes(Vec<u8>),
+    /// Too much to be kept.
+    NotKept {
+        /// So much.
+        size_bytes: u64,
+    },
+}
+
+/// A file at one moment of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// Relative to the workspace.
+    pub path: String,
+    /// When.
+    pub moment: Moment,
+    /// What was in it.
+    pub content: Content,
+}
+
+/// A file that a run changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Before the first change.
+    pub before: Content,
+    /// At the end of the run; None while it runs, and when its process died.
+    pub after: Option<Content>,
+}
