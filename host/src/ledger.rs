@@ -6,7 +6,8 @@
 //!
 //! `schema` holds the tables, `writer` the thread, `reader` the queries, `fold` what events add
 //! up to, `recovery` what a dead process left, `follow` how far each live run is, `checkpoint`
-//! the log's way into the file, `lock` the rule of one process at a time.
+//! the log's way into the file, `lock` the rule of one process at a time, `standing` a look
+//! from outside.
 
 mod checkpoint;
 mod error;
@@ -16,6 +17,7 @@ mod lock;
 mod reader;
 mod recovery;
 mod schema;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -31,6 +33,7 @@ pub use error::LedgerError;
 pub use fold::RunSummary;
 pub use follow::Progress;
 pub use recovery::Interrupted;
+pub use standing::{Standing, standing};
 
 use crate::config::LedgerSync;
 use crate::event::{Event, Recorded};

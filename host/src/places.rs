@@ -7,12 +7,40 @@ use std::path::{Path, PathBuf};
 
 use harness_jail::{Jail, OpenError, PrivateDir, ensure_directory};
 
+/// The parent of fresh workspaces, when it lies under `state.dir`.
+const WORKSPACES: &str = "workspaces";
+
 /// The layout under `state.dir`, and the parent of fresh workspaces.
 pub struct Places {
     state: PrivateDir,
     /// Canonical, as every path here that is compared.
     state_path: PathBuf,
     workspaces: PathBuf,
+}
+
+/// Why the server's own directories cannot be used; for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// One cannot be made, or is not private.
+    #[error("cannot use the directory `{}`: {source}", path.display())]
+    Directory {
+        /// As configured.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A workspace could be named that holds the ledger.
+    #[error(
+        "`workspace.root`, `{}`, and `state.dir`, `{}`, lie in one another\n\
+         hint: set `workspace.root` to a directory beside the other one",
+        root.display(), state_dir.display()
+    )]
+    Overlap {
+        /// As configured.
+        root: PathBuf,
+        /// As configured.
+        state_dir: PathBuf,
+    },
 }
 
 /// A directory that cannot be a workspace. The text is fit for a client.
@@ -24,9 +52,9 @@ pub enum PlaceError {
     /// A name that JSON cannot carry.
     #[error("the directory's path is not UTF-8")]
     NotText,
-    /// The server's own files lie in it, or around it.
-    #[error("the directory holds the server's own state, or lies in it")]
-    ServersOwn,
+    /// The server's own files lie in it, or around it. Where these lie is not the client's to know.
+    #[error("the directory `{0}` holds the server's `state.dir`, or lies in it")]
+    ServersOwn(String),
 }
 
 impl Places {
@@ -34,15 +62,32 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// When a directory cannot be made, or the state directory is not private.
-    pub fn open(state_dir: &Path, workspace_root: Option<&Path>) -> std::io::Result<Places> {
-        let state = PrivateDir::open(state_dir)?;
-        let state_path = ensure_directory(state_dir)?;
-        let workspaces = match workspace_root {
-            Some(root) => ensure_directory(root)?,
-            None => ensure_directory(&state_path.join("workspaces"))?,
+    /// When a directory cannot be made, the state directory is not private, or the two overlap.
+    pub fn open(state_dir: &Path, workspace_root: Option<&Path>) -> Result<Places, LayoutError> {
+        Places::check(state_dir, workspace_root)?;
+        let unusable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| LayoutError::Directory { path, source }
         };
+        let state = PrivateDir::open(state_dir).map_err(unusable(state_dir))?;
+        let state_path = ensure_directory(state_dir).map_err(unusable(state_dir))?;
+        let root = match workspace_root {
+            Some(root) => root.to_owned(),
+            None => state_path.join(WORKSPACES),
+        };
+        let workspaces = ensure_directory(&root).map_err(unusable(&root))?;
+        // Links show only now that both are there.
+        check_overlap(&state_path, &workspaces)?;
         Ok(Places { state, state_path, workspaces })
+    }
+
+    /// Whether two directories could be such a layout, as far as their paths tell. Makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overlap`].
+    pub fn check(state_dir: &Path, workspace_root: Option<&Path>) -> Result<(), LayoutError> {
+        workspace_root.map_or(Ok(()), |root| check_overlap(state_dir, root))
     }
 
     /// The ledger's file.
@@ -105,8 +150,19 @@ impl Places {
         let is_fresh = root.starts_with(&self.workspaces) && root != self.workspaces;
         let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
         if overlaps && !is_fresh {
-            return Err(PlaceError::ServersOwn);
+            return Err(PlaceError::ServersOwn(directory.to_owned()));
         }
         root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)
     }
+}
+
+/// Every directory below the parent of fresh workspaces may be named as one, so nothing of the
+/// server's may lie there.
+fn check_overlap(state_dir: &Path, root: &Path) -> Result<(), LayoutError> {
+    let overlap = state_dir.starts_with(root) || root.starts_with(state_dir);
+    if overlap && root != state_dir.join(WORKSPACES) {
+        let (root, state_dir) = (root.to_owned(), state_dir.to_owned());
+        return Err(LayoutError::Overlap { root, state_dir });
+    }
+    Ok(())
 }
