@@ -166,3 +166,34 @@ fn check_overlap(state_dir: &Path, root: &Path) -> Result<(), LayoutError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_of_workspaces_holds_nothing_of_the_servers() {
+        let check = |root: &str, fits: bool| {
+            let checked = Places::check(Path::new("/s/state"), Some(Path::new(root)));
+            assert_eq!(checked.is_ok(), fits, "{root}: {checked:?}");
+        };
+        check("/w", true);
+        check("/s/statements", true);
+        check("/s/state/workspaces", true);
+        check("/s/state", false);
+        check("/s", false);
+        check("/", false);
+        check("/s/state/spill", false);
+        check("/s/state/workspaces/mine", false);
+    }
+
+    #[test]
+    fn a_link_does_not_hide_that_they_overlap() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (state, link) = (directory.path().join("state"), directory.path().join("link"));
+        Places::open(&state, None).expect("a layout");
+        std::os::unix::fs::symlink(directory.path(), &link).expect("a link");
+        let opened = Places::open(&state, Some(&link)).map(|_| ());
+        assert!(matches!(opened, Err(LayoutError::Overlap { .. })), "{opened:?}");
+    }
+}

@@ -71,8 +71,13 @@ pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
     let redactor = boot::redactor(settings.secrets(), &environment);
     let mut report = Report { redactor, problems: 0 };
     let checked = settings.check();
-    for problem in checked.as_ref().err().into_iter().flatten() {
-        report.tell("configuration", Finding::problem(problem.to_string()));
+    match &checked {
+        Ok(_) => report.tell("configuration", things::configuration(&settings)),
+        Err(problems) => {
+            for problem in problems {
+                report.tell("configuration", Finding::problem(problem.to_string()));
+            }
+        }
     }
     for warning in settings.warnings() {
         report.tell("configuration", Finding::warning(warning.to_string()));
@@ -83,7 +88,6 @@ pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
     let Ok(config) = checked else {
         bail!("the server would not start; mend the configuration, the rest was not looked at");
     };
-    report.tell("configuration", things::configuration(&settings));
     report.tell("state", things::state(&config));
     let (ledger, in_use) = things::ledger(&config);
     report.tell("ledger", ledger);

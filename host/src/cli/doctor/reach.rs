@@ -20,7 +20,7 @@ pub(super) async fn upstream(config: &Config) -> Finding {
         Err(err) => return Finding::problem(err.to_string()),
     };
     match upstream.probe(PATIENCE).await {
-        Ok(()) => Finding::ok("it answers, and takes the key it is given"),
+        Ok(()) => Finding::ok("it answers, with its models"),
         Err(err @ UpstreamError::Credentials { .. }) => {
             Finding::warning(format!("{err}; set `upstream.api_key`"))
         }
