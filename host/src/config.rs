@@ -4,23 +4,32 @@
 //! from the one table of keys (`config/keys.rs`). Reads no file and no environment itself: the
 //! door hands both over as text. A value is never half valid: all problems are told at once.
 
+mod check;
+mod file;
 mod keys;
+mod kind;
 mod layers;
+mod plugins;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use keys::{KEYS, Key, Kind};
+pub use keys::{KEYS, Key};
+pub use kind::Kind;
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
-use serde::Deserialize;
 
 /// Everything in force.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen; loopback only.
+    /// Where to listen. One that other machines reach only with `tokens`.
     pub addr: SocketAddr,
+    /// What clients show; none when whoever reaches the server may ask.
+    pub tokens: Tokens,
     /// The largest request body, in bytes.
     pub max_body_bytes: usize,
     /// Runs at one time; one more is told to come back.
@@ -31,20 +40,28 @@ pub struct Config {
     pub budget: Budget,
     /// Reads that run at the same time.
     pub parallel_reads: usize,
+    /// Whether a conversation is shrunk before it outgrows the window.
+    pub context_enabled: bool,
+    /// Tokens the model's context holds, as far as a person said so.
+    pub context_window: Option<u64>,
     /// Parent of fresh workspaces; under `state_dir` when None.
     pub workspace_root: Option<PathBuf>,
-    /// What a client may name as a workspace lies under one of these, when there are any.
+    /// Where the workspaces must lie that clients of a server off loopback name.
     pub workspace_roots: Vec<PathBuf>,
-    /// What becomes of a run whose workspace another one is at work in.
+    /// What a run meets whose workspace another one has.
     pub busy: Busy,
-    /// Days for which an unused fresh workspace is kept; 0 for ever.
+    /// Days a fresh workspace is kept after its last use; 0 for ever.
     pub keep_days: u64,
-    /// What callers show to be let in; anyone is when there are none.
-    pub tokens: Vec<String>,
     /// Where the ledger, fresh workspaces and spilled outputs lie.
     pub state_dir: PathBuf,
     /// Whether a ledger commit survives a power cut, not only a kill.
     pub ledger_sync: LedgerSync,
+    /// Which lines are logged: a level or a filter.
+    pub log_level: String,
+    /// How a line is logged.
+    pub log_format: LogFormat,
+    /// File that gets a line for each call.
+    pub audit_log: Option<PathBuf>,
     /// By plugin name.
     pub plugins: BTreeMap<String, PluginConfig>,
 }
@@ -60,6 +77,14 @@ pub struct UpstreamConfig {
     pub model: String,
     /// The profile's name; chosen by URL and model when None.
     pub profile: Option<String>,
+    /// For making a connection, TLS included.
+    pub connect: Duration,
+    /// From a request to the first event of its reply.
+    pub first_token: Duration,
+    /// From one event of a reply to the next.
+    pub idle: Duration,
+    /// Times a model is asked for one reply while it fails in passing; at least 1.
+    pub attempts: u32,
 }
 
 impl std::fmt::Debug for UpstreamConfig {
@@ -70,7 +95,36 @@ impl std::fmt::Debug for UpstreamConfig {
             .field("api_key", &self.api_key.as_ref().map(|_| "…"))
             .field("model", &self.model)
             .field("profile", &self.profile)
+            .field("connect", &self.connect)
+            .field("first_token", &self.first_token)
+            .field("idle", &self.idle)
+            .field("attempts", &self.attempts)
             .finish()
+    }
+}
+
+/// The secrets of `server.tokens`. Derefs to the texts, for comparing; never shown.
+#[derive(Clone, Default)]
+pub struct Tokens(Vec<String>);
+
+impl Tokens {
+    pub(crate) fn new(tokens: Vec<String>) -> Tokens {
+        Tokens(tokens)
+    }
+}
+
+impl Deref for Tokens {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    /// Their number, so that no log line can hold one.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} tokens", self.0.len())
     }
 }
 
@@ -88,10 +142,19 @@ pub struct Budget {
 /// `workspace.busy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
-    /// It is refused.
+    /// 409, with the run that holds the workspace.
     Refuse,
-    /// It waits.
+    /// Waits for its turn.
     Queue,
+}
+
+/// `log.format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object a line.
+    Json,
 }
 
 /// `ledger.sync`.
@@ -104,8 +167,7 @@ pub enum LedgerSync {
 }
 
 /// `[plugin.NAME]`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginConfig {
     /// A component file; None for one that ships.
     pub path: Option<PathBuf>,

@@ -5,8 +5,9 @@
 //! cut off is closed as interrupted at the next opening. Knows no tool, no model and no HTTP.
 //!
 //! `rows` holds what is stored beside events, `schema` the tables, `writer` the thread, `reader` the
-//! queries, `listing` those that look for several, `fold` what events add up to, `recovery` what a dead process left, `follow` how far each live run is, `checkpoint`
-//! the log's way into the file, `lock` the rule of one process at a time.
+//! queries, `listing` those that look for several, `fold` what events add up to, `recovery` what a
+//! dead process left, `follow` how far each live run is, `checkpoint` the log's way into the file,
+//! `lock` the rule of one process at a time, `standing` a look from outside.
 
 mod checkpoint;
 mod error;
@@ -18,6 +19,7 @@ mod reader;
 mod recovery;
 mod rows;
 mod schema;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -34,6 +36,7 @@ pub use fold::RunSummary;
 pub use follow::Progress;
 pub use recovery::Interrupted;
 pub use rows::{Content, FileState, KeptFile, Mark, Moment, Page, Sent, SessionRow, Told};
+pub use standing::{Standing, standing};
 
 use crate::config::LedgerSync;
 use crate::event::{Event, Recorded};

@@ -9,6 +9,9 @@ use harness_jail::{
     Jail, OpenError, PrivateDir, directories_in, ensure_directory, remove_directory,
 };
 
+/// The parent of fresh workspaces, when it lies under `state.dir`.
+const WORKSPACES: &str = "workspaces";
+
 /// The layout under `state.dir`, and the parent of fresh workspaces.
 pub struct Places {
     state: PrivateDir,
@@ -21,6 +24,31 @@ pub struct Places {
     roots: Vec<PathBuf>,
 }
 
+/// Why the server's own directories cannot be used; for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// One cannot be made, or is not private.
+    #[error("cannot use the directory `{}`: {source}", path.display())]
+    Directory {
+        /// As configured.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A workspace could be named that holds the ledger.
+    #[error(
+        "`workspace.root`, `{}`, and `state.dir`, `{}`, lie in one another\n\
+         hint: set `workspace.root` to a directory beside the other one",
+        root.display(), state_dir.display()
+    )]
+    Overlap {
+        /// As configured.
+        root: PathBuf,
+        /// As configured.
+        state_dir: PathBuf,
+    },
+}
+
 /// A directory that cannot be a workspace. The text is fit for a client.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
@@ -30,9 +58,9 @@ pub enum PlaceError {
     /// A name that JSON cannot carry.
     #[error("the directory's path is not UTF-8")]
     NotText,
-    /// The server's own files lie in it, or around it.
-    #[error("the directory holds the server's own state, or lies in it")]
-    ServersOwn,
+    /// The server's own files lie in it, or around it. Where these lie is not the client's to know.
+    #[error("the directory `{0}` holds the server's `state.dir`, or lies in it")]
+    ServersOwn(String),
     /// Under none of the configured roots.
     #[error("the directory lies under none of the server's `workspace.roots`")]
     OutsideRoots,
@@ -43,25 +71,41 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// When a directory cannot be made, a root is not there, or the state directory is not private.
+    /// When a directory cannot be made, a root is not there, the state directory is not private, or
+    /// it overlaps the parent of fresh workspaces.
     pub fn open(
         state_dir: &Path,
         workspace_root: Option<&Path>,
         roots: &[PathBuf],
-    ) -> std::io::Result<Places> {
-        let state = PrivateDir::open(state_dir)?;
-        let state_path = ensure_directory(state_dir)?;
-        let workspaces = match workspace_root {
-            Some(root) => ensure_directory(root)?,
-            None => ensure_directory(&state_path.join("workspaces"))?,
+    ) -> Result<Places, LayoutError> {
+        Places::check(state_dir, workspace_root)?;
+        let unusable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| LayoutError::Directory { path, source }
         };
-        let canonical = |root: &PathBuf| {
-            let opened = Jail::open(root, None).map(|jail| jail.root().to_owned());
-            opened.map_err(|err| std::io::Error::other(format!("workspace.roots: {err}")))
+        let state = PrivateDir::open(state_dir).map_err(unusable(state_dir))?;
+        let state_path = ensure_directory(state_dir).map_err(unusable(state_dir))?;
+        let own = state_path.join(WORKSPACES);
+        let parent = workspace_root.map_or(own.clone(), Path::to_owned);
+        let workspaces = ensure_directory(&parent).map_err(unusable(&parent))?;
+        // Links show only now that both are there.
+        check_overlap(&state_path, &workspaces)?;
+        let canonical = |root: &PathBuf| match Jail::open(root, None) {
+            Ok(jail) => Ok(jail.root().to_owned()),
+            Err(err) => Err(unusable(root)(std::io::Error::other(err))),
         };
-        let roots = roots.iter().map(canonical).collect::<std::io::Result<_>>()?;
-        let shares_workspaces = workspace_root.is_some();
+        let roots = roots.iter().map(canonical).collect::<Result<_, _>>()?;
+        let shares_workspaces = workspaces != own;
         Ok(Places { state, state_path, workspaces, shares_workspaces, roots })
+    }
+
+    /// Whether two directories could be such a layout, as far as their paths tell. Makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overlap`].
+    pub fn check(state_dir: &Path, workspace_root: Option<&Path>) -> Result<(), LayoutError> {
+        workspace_root.map_or(Ok(()), |root| check_overlap(state_dir, root))
     }
 
     /// The ledger's file.
@@ -124,7 +168,7 @@ impl Places {
         let is_fresh = root.starts_with(&self.workspaces) && root != self.workspaces;
         let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
         if overlaps && !is_fresh {
-            return Err(PlaceError::ServersOwn);
+            return Err(PlaceError::ServersOwn(directory.to_owned()));
         }
         let is_allowed = self.roots.is_empty() || self.roots.iter().any(|r| root.starts_with(r));
         if !is_allowed && !is_fresh {
@@ -165,5 +209,47 @@ impl Places {
     /// Where the fresh workspace of a session lies.
     pub fn fresh_path(&self, session: &str) -> Option<String> {
         self.workspaces.join(session).into_os_string().into_string().ok()
+    }
+}
+
+/// Every directory below the parent of fresh workspaces may be named as one, so nothing of the
+/// server's may lie there.
+fn check_overlap(state_dir: &Path, root: &Path) -> Result<(), LayoutError> {
+    let overlap = state_dir.starts_with(root) || root.starts_with(state_dir);
+    if overlap && root != state_dir.join(WORKSPACES) {
+        let (root, state_dir) = (root.to_owned(), state_dir.to_owned());
+        return Err(LayoutError::Overlap { root, state_dir });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_of_workspaces_holds_nothing_of_the_servers() {
+        let check = |root: &str, fits: bool| {
+            let checked = Places::check(Path::new("/s/state"), Some(Path::new(root)));
+            assert_eq!(checked.is_ok(), fits, "{root}: {checked:?}");
+        };
+        check("/w", true);
+        check("/s/statements", true);
+        check("/s/state/workspaces", true);
+        check("/s/state", false);
+        check("/s", false);
+        check("/", false);
+        check("/s/state/spill", false);
+        check("/s/state/workspaces/mine", false);
+    }
+
+    #[test]
+    fn a_link_does_not_hide_that_they_overlap() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (state, link) = (directory.path().join("state"), directory.path().join("link"));
+        Places::open(&state, None, &[]).expect("a layout");
+        std::os::unix::fs::symlink(directory.path(), &link).expect("a link");
+        let opened = Places::open(&state, Some(&link), &[]).map(|_| ());
+        assert!(matches!(opened, Err(LayoutError::Overlap { .. })), "{opened:?}");
     }
 }

@@ -24,6 +24,7 @@ mod encode;
 mod error;
 mod growing;
 mod offers;
+mod probe;
 mod reading;
 mod retry;
 mod sse;

@@ -11,6 +11,7 @@ mod rig;
 
 mod cancel;
 mod cli;
+mod config;
 mod kill;
 mod limits;
 mod line;

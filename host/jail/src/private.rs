@@ -39,6 +39,14 @@ impl PrivateDir {
         PrivateDir::check(open_or_create(path)?, path.to_owned())
     }
 
+    /// Opens one that is there; makes nothing.
+    ///
+    /// # Errors
+    /// As [`PrivateDir::open`], and `NotFound`.
+    pub fn existing(path: &Path) -> io::Result<PrivateDir> {
+        PrivateDir::check(Dir::open_ambient_dir(path, ambient_authority())?, path.to_owned())
+    }
+
     /// Opens the directory `name` in this one, creating it when missing.
     ///
     /// # Errors

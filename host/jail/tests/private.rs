@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 
-use harness_jail::{PrivateDir, read_capped};
+use harness_jail::{Look, PrivateDir, find_program, look_at_directory, read_capped};
 
 fn mode(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).expect("there").permissions().mode() & 0o777
@@ -52,4 +52,35 @@ fn configuration_files_are_capped() {
         read_capped(&temp.path().join("g"), 4).expect_err("none").kind(),
         ErrorKind::NotFound
     );
+}
+
+#[test]
+fn a_look_makes_nothing() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let path = temp.path().join("a/state");
+    let Look { exists, is_writable, free_bytes } = look_at_directory(&path).expect("looked at");
+    assert!(!exists && is_writable && free_bytes > 0);
+    assert!(!temp.path().join("a").exists(), "it was made");
+    PrivateDir::open(&path).expect("made");
+    assert!(look_at_directory(&path).expect("looked at").exists);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).expect("opened");
+    let err = look_at_directory(&path).expect_err("others may enter");
+    assert_eq!(err.kind(), ErrorKind::PermissionDenied);
+}
+
+#[test]
+fn a_program_is_a_file_that_may_be_run() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let place = |name: &str| temp.path().join(name);
+    for (folder, mode) in [("data", 0o644), ("bin", 0o755)] {
+        std::fs::create_dir(place(folder)).expect("made");
+        let file = place(folder).join("tool");
+        std::fs::write(&file, "").expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("set");
+    }
+    std::fs::create_dir_all(place("folders/tool")).expect("made");
+    let path = ["folders", "data", "bin"].map(|name| place(name).display().to_string());
+    assert_eq!(find_program("tool", &path.join(":")), Some(place("bin/tool")));
+    assert_eq!(find_program("tool", &format!(".::{}", path[1])), None);
+    assert_eq!(find_program("tool", ""), None);
 }

@@ -4,19 +4,26 @@
 //! trouble. Compiling plugins goes on behind it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use harness_jail::Shell;
 
 use super::Loaded;
-use crate::config::PluginConfig;
+use crate::audit::Audit;
+use crate::config::{Config, PluginConfig, UpstreamConfig};
 use crate::harness::{Harness, Parts};
 use crate::ledger::{Interrupted, Ledger};
 use crate::places::Places;
 use crate::plugin::{Engine, FILE_BYTES, Source};
 use crate::redact::{Redactor, secrets_in_environment};
 use crate::upstream::{Timers, Upstream, UpstreamSettings};
+
+/// Why a server does not start on an address that other machines reach, whatever it was allowed:
+/// an open door there gives a shell to everybody.
+pub(super) const NOT_OFF_LOOPBACK: &str = "`server.tokens` are not looked at yet, so the server listens on loopback addresses alone; \
+     set `server.addr` to one";
 
 /// A harness, not yet loaded with its plugins.
 pub struct Boot {
@@ -34,10 +41,8 @@ impl Boot {
     pub(crate) fn open(loaded: Loaded) -> anyhow::Result<Boot> {
         let Loaded { config, environment, .. } = loaded;
         let root = config.workspace_root.as_deref();
-        let places =
-            Places::open(&config.state_dir, root, &config.workspace_roots).with_context(|| {
-                format!("cannot use the state directory `{}`", config.state_dir.display())
-            })?;
+        let places = Places::open(&config.state_dir, root, &config.workspace_roots)?;
+        let audit = config.audit_log.as_deref().map(open_audit).transpose()?;
         let path = places.ledger();
         let (ledger, interrupted) = Ledger::open(&path, config.ledger_sync)
             .with_context(|| format!("cannot open the ledger `{}`", path.display()))?;
@@ -45,15 +50,11 @@ impl Boot {
             tracing::warn!(run, ?in_flight, "a run was cut off when the server died; closed now");
             Shell::end_leftovers(&session);
         }
-        let redactor = Arc::new(redactor(&config.upstream.api_key, &environment));
-        let upstream = Upstream::new(UpstreamSettings {
-            base_url: config.upstream.base_url.clone(),
-            api_key: config.upstream.api_key.clone(),
-            timers: Timers::default(),
-        })?;
+        let redactor = Arc::new(redactor(secrets(&config), &environment));
+        let upstream = Upstream::new(upstream_settings(&config.upstream))?;
         let engine = Engine::new()?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
-        let parts = Parts { config, places, ledger, upstream, redactor, environment, audit: None };
+        let parts = Parts { config, places, ledger, upstream, redactor, environment, audit };
         Ok(Boot { harness: Harness::new(parts), engine })
     }
 
@@ -69,7 +70,7 @@ impl Boot {
         let plugins = self.harness.plugins().await;
         // One of ours that nobody changed and that does not load is a fault of this process (no
         // handles left, say): better no server than one that goes on without it.
-        let ours = plugins.listed().iter().filter(|listed| !configured.contains_key(&listed.name));
+        let ours = plugins.listed().iter().filter(|it| is_unchanged(configured, &it.name));
         for listed in ours {
             if let Err(cause) = &listed.offers {
                 bail!("the default plugin `{}` does not load: {cause}", listed.name);
@@ -82,13 +83,45 @@ impl Boot {
     }
 }
 
+fn open_audit(path: &Path) -> anyhow::Result<Arc<Audit>> {
+    let opened = Audit::open(path);
+    let audit = opened.with_context(|| format!("cannot open the audit log `{}`", path.display()))?;
+    Ok(Arc::new(audit))
+}
+
 /// Reads every plugin that is configured.
 pub(super) fn sources(configured: &BTreeMap<String, PluginConfig>) -> Vec<Source> {
     Source::all(configured, |path| harness_jail::read_capped(path, FILE_BYTES as u64))
 }
 
-/// Knows the upstream's key and whatever else in the environment looks like a secret.
-pub(super) fn redactor(api_key: &Option<String>, environment: &[(String, String)]) -> Redactor {
-    let in_environment = secrets_in_environment(environment.iter().cloned());
-    Redactor::new(api_key.iter().cloned().chain(in_environment))
+/// Whether a plugin is a default one as it ships; what it is told in its configuration is its own.
+pub(super) fn is_unchanged(configured: &BTreeMap<String, PluginConfig>, name: &str) -> bool {
+    configured.get(name).is_none_or(|plugin| plugin.path.is_none() && plugin.grants.is_none())
+}
+
+/// What the upstream client is made from.
+pub(super) fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
+    UpstreamSettings {
+        base_url: config.base_url.clone(),
+        api_key: config.api_key.clone(),
+        timers: Timers {
+            connect: config.connect,
+            first_event: config.first_token,
+            idle: config.idle,
+            ..Timers::default()
+        },
+    }
+}
+
+/// Every secret of a configuration.
+pub(super) fn secrets(config: &Config) -> impl Iterator<Item = String> {
+    config.upstream.api_key.iter().chain(config.tokens.iter()).cloned()
+}
+
+/// Knows `secrets`, and whatever else in the environment looks like one.
+pub(super) fn redactor(
+    secrets: impl Iterator<Item = String>,
+    environment: &[(String, String)],
+) -> Redactor {
+    Redactor::new(secrets.chain(secrets_in_environment(environment.iter().cloned())))
 }

@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 
-use super::{Configured, settings};
+use super::flags::{Configured, sound_layers};
 use crate::ledger::LedgerReader;
 use crate::places::Places;
 
@@ -30,9 +30,16 @@ pub(super) struct LedgerArgs {
 /// Prints the run's events.
 pub(super) async fn run(args: LedgerArgs) -> anyhow::Result<()> {
     let LedgerArgs { run, config, state_dir } = args;
-    let (settings, _) = settings(&Configured { config, state_dir, ..Configured::default() })?;
+    let flags = Configured::of_state(config, state_dir);
+    let (settings, _) = sound_layers(&flags)?;
     let state_dir = settings.state_dir().context("no state directory is known; name it")?;
     let path = Places::ledger_in(&state_dir);
+    ensure!(
+        path.exists(),
+        "there is no ledger `{}`: no server ever ran with this state directory\n\
+         hint: name the server's own with `--state-dir`",
+        path.display()
+    );
     let ledger = LedgerReader::open(&path)
         .with_context(|| format!("cannot open the ledger `{}`", path.display()))?;
     let mut after = 0;

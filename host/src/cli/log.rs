@@ -9,22 +9,25 @@ use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::config::LogFormat;
 use crate::redact::Redactor;
 
-/// Starts logging at `level` and above.
+/// Starts logging what `level`, a level or a filter, lets through.
 ///
 /// # Errors
 ///
-/// When the level is none of `error`, `warn`, `info`, `debug`, `trace`, nor a filter.
-pub(super) fn start(level: &str, redactor: Redactor) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(level).with_context(|| {
-        format!("expected one of error, warn, info, debug, trace as log level, got `{level}`")
-    })?;
+/// When `level` is neither.
+pub(super) fn start(level: &str, format: LogFormat, redactor: Redactor) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(level)
+        .with_context(|| format!("expected a log level or a filter, got `{level}`"))?;
     let redacting = Redacting(Arc::new(redactor));
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(redacting);
     // A second start in one process (tests) keeps the first.
-    let _ = subscriber.try_init();
+    let _ = match format {
+        LogFormat::Text => subscriber.try_init(),
+        LogFormat::Json => subscriber.json().try_init(),
+    };
     Ok(())
 }
 

@@ -2,12 +2,15 @@
 
 #![expect(clippy::print_stdout, reason = "the list is the command's output")]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Subcommand;
 use harness_jail::{Jail, PrivateDir, Shell};
 
-use super::{Configured, boot, settings};
+use super::boot;
+use super::flags::{Configured, sound_layers};
+use crate::config::PluginConfig;
 use crate::plugin::{Engine, Listed, Plugins, Workspace};
 
 /// What to do with plugins.
@@ -20,27 +23,33 @@ pub(super) enum PluginCommand {
 /// Runs the command.
 pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     let PluginCommand::List(flags) = command;
-    let (settings, environment) = settings(&flags)?;
-    if !settings.problems().is_empty() {
-        return super::refuse(settings.problems());
-    }
-    // An empty directory to lend to tools while they say what they offer.
-    let scratch = super::temporary("scratch");
-    let directory = PrivateDir::open(&scratch)?;
-    let workspace = Workspace::new(
-        Jail::open(&scratch, None)?,
-        Shell::new(Vec::new(), "list"),
-        Arc::new(boot::redactor(&None, &environment)),
-    );
-    let sources = boot::sources(settings.plugins());
-    let plugins = Plugins::load(&Engine::new()?, sources, &Arc::new(workspace)).await;
-    directory.remove_tree()?;
+    let (settings, environment) = sound_layers(&flags)?;
+    let plugins = load_for_listing(settings.plugins(), &environment).await?;
     for listed in plugins.listed() {
         println!("{}", line(listed));
     }
     let broken = plugins.listed().iter().filter(|listed| listed.offers.is_err()).count();
     anyhow::ensure!(broken == 0, "{broken} plugin(s) do not load");
     Ok(())
+}
+
+/// Loads what is configured without a server's state directory.
+pub(super) async fn load_for_listing(
+    configured: &BTreeMap<String, PluginConfig>,
+    environment: &[(String, String)],
+) -> anyhow::Result<Plugins> {
+    // An empty directory to lend to tools while they say what they offer.
+    let scratch = super::temporary("scratch");
+    let directory = PrivateDir::open(&scratch)?;
+    let workspace = Workspace::new(
+        Jail::open(&scratch, None)?,
+        Shell::new(Vec::new(), "list"),
+        Arc::new(boot::redactor(std::iter::empty(), environment)),
+    );
+    let sources = boot::sources(configured);
+    let plugins = Plugins::load(&Engine::new()?, sources, &Arc::new(workspace)).await;
+    directory.remove_tree()?;
+    Ok(plugins)
 }
 
 fn line(listed: &Listed) -> String {

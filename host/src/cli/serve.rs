@@ -5,9 +5,11 @@
 
 #![expect(clippy::print_stdout, reason = "scripts read the address from the one line printed")]
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -18,14 +20,16 @@ use crate::server::{self, ServeOptions};
 const SWEEPING: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Serves.
-pub(super) async fn run(loaded: Loaded, log_level: &str) -> anyhow::Result<()> {
-    log::start(log_level, boot::redactor(&loaded.config.upstream.api_key, &loaded.environment))?;
-    for variable in &loaded.ignored {
-        tracing::warn!("`{variable}` is set but is no setting");
+pub(super) async fn run(loaded: Loaded) -> anyhow::Result<()> {
+    let config = &loaded.config;
+    let redactor = boot::redactor(boot::secrets(config), &loaded.environment);
+    log::start(&config.log_level, config.log_format, redactor)?;
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
     }
-    let (addr, max_body_bytes) = (loaded.config.addr, loaded.config.max_body_bytes);
+    let (addr, max_body_bytes) = (config.addr, config.max_body_bytes);
     let boot = Boot::open(loaded)?;
-    let listener = server::bind(addr).with_context(|| format!("cannot listen on `{addr}`"))?;
+    let listener = server::bind(addr).map_err(|err| cannot_listen(addr, &err))?;
     let shutdown = CancellationToken::new();
     stop_on_signals(shutdown.clone())?;
     println!("harness listens on http://{}", listener.local_addr()?);
@@ -44,6 +48,16 @@ pub(super) async fn run(loaded: Loaded, log_level: &str) -> anyhow::Result<()> {
     let serving = server::serve(harness, listener, options, shutdown.clone());
     let (loaded, served) = tokio::join!(loading, serving);
     loaded.and(served.context("the server stopped"))
+}
+
+fn cannot_listen(addr: SocketAddr, err: &std::io::Error) -> anyhow::Error {
+    match err.kind() {
+        ErrorKind::AddrInUse => anyhow!(
+            "cannot listen on `{addr}`: something listens there already\n\
+             hint: name another address with `--addr`; port 0 takes a free one"
+        ),
+        _ => anyhow!("cannot listen on `{addr}`: {err}"),
+    }
 }
 
 fn stop_on_signals(shutdown: CancellationToken) -> anyhow::Result<()> {

@@ -3,6 +3,8 @@
 //! Everything that lists or reads settings (file, environment, flags, documentation) goes through
 //! it, so that no layer knows a key that another does not.
 
+use super::Kind;
+
 /// One setting. Its environment variable is `HARNESS_` and the name in capitals, `_` for `.`.
 #[derive(Debug)]
 pub struct Key {
@@ -21,70 +23,20 @@ impl Key {
     pub fn variable(&self) -> String {
         format!("HARNESS_{}", self.name.replace('.', "_").to_uppercase())
     }
-}
 
-/// What a value may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Any text that is not empty.
-    Text,
-    /// Text that is never shown.
-    Secret,
-    /// `true` or `false`.
-    Bool,
-    /// A whole number from the first to the second.
-    Number(u64, u64),
-    /// `IP:PORT` on a loopback address.
-    LoopbackAddress,
-    /// An `http://` or `https://` address.
-    Url,
-    /// A folder; `~/` is the home directory.
-    Path,
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
-
-impl Kind {
-    /// What is allowed, for a message.
-    pub fn allowed(self) -> String {
-        match self {
-            Kind::Text | Kind::Secret => "a text that is not empty".to_owned(),
-            Kind::Bool => "`true` or `false`".to_owned(),
-            Kind::Number(min, max) => format!("a whole number from {min} to {max}"),
-            Kind::LoopbackAddress => "a loopback `IP:PORT`, such as `127.0.0.1:8080`".to_owned(),
-            Kind::Url => "an `http://` or `https://` address".to_owned(),
-            Kind::Path => "an absolute path, or one that starts with `~/`".to_owned(),
-            Kind::Word(words) => format!("one of `{}`", words.join("`, `")),
-        }
+    /// The part before the first dot.
+    pub fn section(&self) -> &'static str {
+        self.name.split('.').next().unwrap_or(self.name)
     }
 
-    /// Whether `text` is such a value.
-    ///
-    /// # Errors
-    ///
-    /// What was expected and what came; a secret is not repeated.
-    pub fn check(self, text: &str) -> Result<(), String> {
-        let fits = match self {
-            Kind::Text | Kind::Secret => !text.trim().is_empty(),
-            Kind::Bool => matches!(text, "true" | "false"),
-            Kind::Number(min, max) => {
-                text.parse::<u64>().is_ok_and(|number| (min..=max).contains(&number))
-            }
-            Kind::LoopbackAddress => {
-                text.parse::<std::net::SocketAddr>().is_ok_and(|addr| addr.ip().is_loopback())
-            }
-            Kind::Url => {
-                let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-                rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-            }
-            Kind::Path => text.starts_with('/') || text.starts_with("~/"),
-            Kind::Word(words) => words.contains(&text),
-        };
-        match (fits, self) {
-            (true, _) => Ok(()),
-            (false, Kind::Secret) => Err(format!("expected {}, got none", self.allowed())),
-            (false, _) => Err(format!("expected {}, got `{text}`", self.allowed())),
-        }
+    /// The part behind it.
+    pub fn field(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, field)| field)
+    }
+
+    /// The setting of that name.
+    pub fn find(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.name == name)
     }
 }
 
@@ -101,10 +53,17 @@ const fn key(
 pub const KEYS: &[Key] = &[
     key(
         "server.addr",
-        Kind::LoopbackAddress,
+        Kind::Address,
         Some("127.0.0.1:8080"),
         "where to listen; its short environment name is `HARNESS_ADDR`",
     ),
+    key(
+        "server.allow_non_loopback",
+        Kind::Bool,
+        Some("false"),
+        "let `server.addr` be one that other machines reach; needs `server.tokens`",
+    ),
+    key("server.tokens", Kind::Tokens, None, "what clients show as a bearer token"),
     key(
         "server.max_body_bytes",
         Kind::Number(1024, 1 << 30),
@@ -121,6 +80,30 @@ pub const KEYS: &[Key] = &[
         None,
         "the provider profile; chosen by URL and model when not set",
     ),
+    key(
+        "upstream.connect_seconds",
+        Kind::Number(1, 600),
+        Some("10"),
+        "seconds to make a connection, TLS included",
+    ),
+    key(
+        "upstream.first_token_seconds",
+        Kind::Number(1, 86_400),
+        Some("600"),
+        "seconds from a request to the first event of its reply; long, for local models",
+    ),
+    key(
+        "upstream.idle_seconds",
+        Kind::Number(1, 86_400),
+        Some("120"),
+        "seconds from one event of a reply to the next; comments and pings do not count",
+    ),
+    key(
+        "upstream.attempts",
+        Kind::Number(1, 10),
+        Some("3"),
+        "times a model is asked for one reply while it fails in passing; `1`: never again",
+    ),
     key("agent.max_turns", Kind::Number(1, 100_000), Some("50"), "replies asked of the model"),
     key(
         "agent.max_seconds",
@@ -136,12 +119,54 @@ pub const KEYS: &[Key] = &[
     ),
     key("agent.parallel_reads", Kind::Number(1, 64), Some("10"), "reads that run at one time"),
     key(
+        "context.enabled",
+        Kind::Bool,
+        Some("true"),
+        "shrink a conversation before it outgrows the window; not built yet, changes nothing",
+    ),
+    key(
+        "context.window",
+        Kind::Number(1024, 1 << 40),
+        None,
+        "tokens the model's context holds; asked of the upstream when not set",
+    ),
+    key(
         "workspace.root",
         Kind::Path,
         None,
         "parent of fresh workspaces; `workspaces` under `state.dir` when not set",
     ),
+    key(
+        "workspace.roots",
+        Kind::Paths,
+        None,
+        "where the workspaces must lie that clients of a server off loopback name",
+    ),
+    key(
+        "workspace.busy",
+        Kind::Word(&["refuse", "queue"]),
+        Some("refuse"),
+        "what a run meets whose workspace another one has: `refuse` a 409, `queue` a wait",
+    ),
+    key(
+        "workspace.keep_days",
+        Kind::Number(0, 36_500),
+        Some("30"),
+        "days a fresh workspace is kept after its last use; `0` for ever",
+    ),
     key("shell.enabled", Kind::Bool, Some("true"), "offer the `bash` tool"),
+    key(
+        "shell.timeout_seconds",
+        Kind::Number(1, 600),
+        Some("120"),
+        "seconds a command gets when its call names none",
+    ),
+    key(
+        "guards.deny",
+        Kind::Texts,
+        None,
+        "commands that the guard `denylist` refuses besides its own",
+    ),
     key(
         "state.dir",
         Kind::Path,
@@ -154,4 +179,12 @@ pub const KEYS: &[Key] = &[
         Some("normal"),
         "`normal` survives a kill, `full` a power cut too",
     ),
+    key("log.level", Kind::Filter, Some("info"), "which lines are logged, on standard error"),
+    key(
+        "log.format",
+        Kind::Word(&["text", "json"]),
+        Some("text"),
+        "a log line as `text`, or as one `json` object",
+    ),
+    key("log.audit", Kind::Path, None, "file that gets a line for each call and what became of it"),
 ];

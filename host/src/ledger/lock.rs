@@ -52,6 +52,24 @@ pub(super) fn take(path: &Path) -> Result<Lock, LedgerError> {
     Ok(Lock { file })
 }
 
+/// Who holds the ledger at `path`: None when nobody does, `Some(None)` for one who did not say.
+///
+/// # Errors
+/// [`LedgerError::File`] when the lock cannot be looked at.
+pub(super) fn holder_of(path: &Path) -> Result<Option<Option<u32>>, LedgerError> {
+    let file_error = |source| LedgerError::File { path: path.to_owned(), source };
+    let file = match File::open(lock_path(path)) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(file_error)?,
+    };
+    // Shared, and let go of at once: nobody who only looks is taken for a holder.
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| None).map_err(file_error),
+        Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&file))),
+        Err(TryLockError::Error(source)) => Err(file_error(source)),
+    }
+}
+
 fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path)
 }

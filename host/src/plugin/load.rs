@@ -154,6 +154,11 @@ pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadEr
     if bytes.len() > FILE_BYTES {
         return Err(LoadError::TooLarge(bytes.len()));
     }
+    if !bytes.starts_with(b"\0asm") {
+        let message = "not a component this host can run: the file is no WebAssembly\n\
+                       hint: `path` must name a component, a `.wasm` file";
+        return Err(LoadError::NotAComponent(message.to_owned()));
+    }
     if bytes.starts_with(b"\0asm\x01\0\0\0") {
         let message = "a core WebAssembly module, expected a component\n\
                        hint: wrap it with `wasm-tools component new`";

@@ -81,7 +81,7 @@ pub(super) async fn attempt(
     Ok(reading.end(conversation.call_ids(), conversation.messages().len())?)
 }
 
-async fn refusal(mut response: Response) -> Failure {
+pub(super) async fn refusal(mut response: Response) -> Failure {
     let status = response.status().as_u16();
     let hint = retry::hint(response.headers(), SystemTime::now());
     let mut body = Vec::new();
@@ -106,7 +106,7 @@ async fn refusal(mut response: Response) -> Failure {
 }
 
 /// What went wrong before an answer began, in words without names or addresses.
-fn unreachable(err: &reqwest::Error) -> UpstreamError {
+pub(super) fn unreachable(err: &reqwest::Error) -> UpstreamError {
     let mut what = match () {
         () if err.is_timeout() => "the connection was not made in time",
         () if err.is_connect() => "the connection could not be made",

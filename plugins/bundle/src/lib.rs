@@ -74,7 +74,7 @@ mod tests {
         };
         check("files", &["log", "workspace-read", "workspace-write"]);
         check("search", &["log", "workspace-read"]);
-        check("shell", &["log", "process"]);
+        check("shell", &["ambient", "log", "process"]);
         for plugin in PLUGINS.iter().filter(|plugin| plugin.role != Role::Tool) {
             check(plugin.name, &["log"]);
         }

@@ -1,0 +1,46 @@
+//! A look at the operator's own paths: could a server work with them?
+//!
+//! Changes nothing and starts nothing. What it says may be over at once, so nobody relies on it:
+//! it is told to a person. No path of a model ever comes here.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access, statvfs};
+
+use crate::private::PrivateDir;
+
+/// What was seen of a directory of the server's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Whether it is there.
+    pub exists: bool,
+    /// Whether files can be made in it, or it can be made itself.
+    pub is_writable: bool,
+    /// Bytes that its file system has left for this user.
+    pub free_bytes: u64,
+}
+
+/// Looks at a directory that belongs to the server, or at where it would be made.
+///
+/// # Errors
+/// `PermissionDenied` when another user owns it or may enter it; otherwise what the system says.
+pub fn look_at_directory(path: &Path) -> io::Result<Look> {
+    let exists = match PrivateDir::existing(path) {
+        Ok(_) => true,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => false,
+        Err(err) => return Err(err),
+    };
+    // The parents are made too, so the nearest one that is there decides.
+    let there = path.ancestors().find(|place| place.exists()).unwrap_or(path);
+    let is_writable = access(there, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    let system = statvfs(there)?;
+    Ok(Look { exists, is_writable, free_bytes: system.f_bavail.saturating_mul(system.f_frsize) })
+}
+
+/// Where a program lies in the directories of `path`, a `PATH`.
+pub fn find_program(name: &str, path: &str) -> Option<PathBuf> {
+    let directories = path.split(':').filter(|directory| directory.starts_with('/'));
+    let mut places = directories.map(|directory| Path::new(directory).join(name));
+    places.find(|place| place.is_file() && access(place.as_path(), Access::EXEC_OK).is_ok())
+}

@@ -1,0 +1,69 @@
+//! `harness config`: what is in force, and where each value came from.
+//!
+//! One line for each setting in the order of the table, then plugins, then what is wrong or odd.
+//! Starts nothing; a secret is only said to be set.
+
+#![expect(clippy::print_stdout, reason = "the settings are the command's output")]
+
+use anyhow::bail;
+
+use super::boot;
+use super::flags::{Configured, settings};
+use crate::config::{Key, PluginConfig, Setting, Settings};
+
+/// Prints the settings.
+pub(super) fn run(flags: &Configured) -> anyhow::Result<()> {
+    let (settings, environment) = settings(flags)?;
+    let redactor = boot::redactor(settings.secrets(), &environment);
+    for (key, setting) in settings.iter() {
+        println!("{}", redactor.redact(&line(&settings, key, setting)));
+    }
+    for (name, plugin) in settings.plugins() {
+        println!("{}", redactor.redact(&plugin_line(name, plugin)));
+    }
+    let problems = settings.check().err().unwrap_or_default();
+    for problem in &problems {
+        println!("{}", redactor.redact(&format!("problem: {problem}")));
+    }
+    for warning in settings.warnings() {
+        println!("{}", redactor.redact(&format!("warning: {warning}")));
+    }
+    match problems.len() {
+        0 => Ok(()),
+        count => bail!("the configuration has {count} problem(s)"),
+    }
+}
+
+fn line(settings: &Settings, key: &Key, setting: Option<&Setting>) -> String {
+    let name = key.name;
+    match setting {
+        Some(Setting { texts, origin }) if !texts.is_empty() => {
+            format!("{name:<28} {}  ({origin})", key.kind.shown(texts))
+        }
+        // These two follow from others when nobody set them.
+        _ => match (name, settings.state_dir()) {
+            ("state.dir", Some(dir)) => format!("{name:<28} {}  (default)", dir.display()),
+            ("workspace.root", Some(dir)) => {
+                format!("{name:<28} {}  (default)", dir.join("workspaces").display())
+            }
+            _ => format!("{name:<28} not set"),
+        },
+    }
+}
+
+/// Names of the plugin's own settings without their values: any of them may be a secret.
+fn plugin_line(name: &str, plugin: &PluginConfig) -> String {
+    let PluginConfig { path, grants, config, enabled } = plugin;
+    let mut said = Vec::new();
+    said.extend(path.as_ref().map(|path| format!("path {}", path.display())));
+    said.extend(grants.as_ref().map(|grants| format!("grants {grants:?}")));
+    if !config.is_empty() {
+        let names: Vec<&str> = config.keys().map(String::as_str).collect();
+        said.push(format!("config of {}", names.join(", ")));
+    }
+    said.extend(enabled.map(|enabled| format!("enabled {enabled}")));
+    if said.is_empty() {
+        said.push("nothing set".to_owned());
+    }
+    format!("{:<28} {}", format!("plugin.{name}"), said.join("; "))
+}

@@ -1,0 +1,170 @@
+//! The flags every configured command has, and the layers they stand on.
+//!
+//! Reads the file and the environment, checks the whole, and says all that is wrong at once, with
+//! no secret in it. The file is the one that was named, or the one in the configuration
+//! directory: never one of a workspace or of the directory somebody happens to be in.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+
+use super::{boot, environment};
+use crate::config::{Config, Layers, Problem, Settings};
+
+/// The largest configuration file.
+const CONFIG_BYTES: u64 = 1 << 20;
+
+/// Flags of every command that has a configuration. A flag wins over the environment, the
+/// environment over the file. A path that is not absolute starts at the current directory.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Configured {
+    /// The configuration file [default: $XDG_CONFIG_HOME/harness/harness.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen: an IP:PORT
+    #[arg(long)]
+    addr: Option<String>,
+    /// Let other machines reach the server; needs server.tokens
+    #[arg(long)]
+    allow_non_loopback: bool,
+    /// The upstream, up to and without /chat/completions
+    #[arg(long, value_name = "URL")]
+    upstream_base_url: Option<String>,
+    /// The model to ask when a request names none
+    #[arg(long, value_name = "MODEL")]
+    upstream_model: Option<String>,
+    /// The provider profile
+    #[arg(long)]
+    profile: Option<String>,
+    /// Parent of fresh workspaces
+    #[arg(long, value_name = "DIR")]
+    workspace_root: Option<String>,
+    /// Where the ledger and other state lie
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<String>,
+    /// Write a line for each call into this file
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<String>,
+    /// error, warn, info, debug, trace, off, or a filter [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// text or json [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+impl Configured {
+    /// The flags of a command that looks for the state directory alone.
+    pub(super) fn of_state(config: Option<PathBuf>, state_dir: Option<String>) -> Configured {
+        Configured { config, state_dir, ..Configured::default() }
+    }
+}
+
+/// A configuration that was checked, with the environment it came from.
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    pub(crate) environment: Vec<(String, String)>,
+    /// What is odd about it and changes nothing.
+    pub(crate) warnings: Vec<Problem>,
+}
+
+/// Reads every layer and checks the whole.
+pub(super) fn load(flags: &Configured) -> anyhow::Result<Loaded> {
+    let (settings, environment) = settings(flags)?;
+    match settings.check() {
+        Ok(config) => Ok(Loaded { config, environment, warnings: settings.warnings().to_vec() }),
+        Err(problems) => Err(refused(&settings, &problems, &environment)),
+    }
+}
+
+/// The layers as they are, for commands that need only some of them to be right.
+pub(super) fn sound_layers(
+    flags: &Configured,
+) -> anyhow::Result<(Settings, Vec<(String, String)>)> {
+    let (settings, environment) = settings(flags)?;
+    match settings.problems() {
+        [] => Ok((settings, environment)),
+        problems => Err(refused(&settings, problems, &environment)),
+    }
+}
+
+/// Every problem and every warning, one a line, without secrets.
+fn refused(
+    settings: &Settings,
+    problems: &[Problem],
+    environment: &[(String, String)],
+) -> anyhow::Error {
+    let count = problems.len();
+    let mut text = format!("the configuration has {count} problem(s):");
+    for problem in problems {
+        text += &format!("\n  {problem}");
+    }
+    for warning in settings.warnings() {
+        text += &format!("\nwarning: {warning}");
+    }
+    // A secret may have been given for something else.
+    anyhow!(boot::redactor(settings.secrets(), environment).redact_owned(text))
+}
+
+/// Reads every layer.
+pub(super) fn settings(flags: &Configured) -> anyhow::Result<(Settings, Vec<(String, String)>)> {
+    let environment = environment();
+    let file = match (&flags.config, default_file(&environment)) {
+        (Some(path), _) => Some(read_config(path)?),
+        (None, Some(path)) if path.exists() => Some(read_config(&path)?),
+        _ => None,
+    };
+    let flag = |key: &'static str, value: &Option<String>| Some((key, value.clone()?));
+    let path = |key: &'static str, value: &Option<String>| Some((key, absolute(value.as_ref()?)));
+    let flags = [
+        flag("server.addr", &flags.addr),
+        flags.allow_non_loopback.then(|| ("server.allow_non_loopback", "true".to_owned())),
+        flag("upstream.base_url", &flags.upstream_base_url),
+        flag("upstream.model", &flags.upstream_model),
+        flag("upstream.profile", &flags.profile),
+        path("workspace.root", &flags.workspace_root),
+        path("state.dir", &flags.state_dir),
+        path("log.audit", &flags.audit_log),
+        flag("log.level", &flags.log_level),
+        flag("log.format", &flags.log_format),
+    ];
+    let flags = flags.into_iter().flatten().collect();
+    let layers = Layers { file, environment: environment.clone(), flags };
+    Ok((Settings::merge(&layers), environment))
+}
+
+/// A path of a flag; one that is not absolute starts at the current directory.
+fn absolute(text: &str) -> String {
+    if text.is_empty() || text.starts_with("~/") {
+        return text.to_owned();
+    }
+    // Without a current directory it stays as it is, and is told as not absolute.
+    std::path::absolute(text).map_or_else(|_| text.to_owned(), |path| path.display().to_string())
+}
+
+fn read_config(path: &Path) -> anyhow::Result<(String, String)> {
+    let shown = path.display().to_string();
+    let bytes = match harness_jail::read_capped(path, CONFIG_BYTES) {
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => {
+            return Err(anyhow!(
+                "there is no configuration file `{shown}`\n\
+                 hint: `--config` must name one that exists; without it `harness.toml` in \
+                 $XDG_CONFIG_HOME/harness is read, if there is one"
+            ));
+        }
+        read => read.with_context(|| format!("cannot read the configuration file `{shown}`"))?,
+    };
+    let text = String::from_utf8(bytes)
+        .with_context(|| format!("the configuration file `{shown}` is not UTF-8"))?;
+    Ok((shown, text))
+}
+
+fn default_file(environment: &[(String, String)]) -> Option<PathBuf> {
+    let value = |wanted: &str| {
+        let found = environment.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+    };
+    let home = value("XDG_CONFIG_HOME").or_else(|| Some(value("HOME")?.join(".config")))?;
+    Some(home.join("harness").join("harness.toml"))
+}
