@@ -49,6 +49,7 @@ impl Boot {
             base_url: config.upstream.base_url.clone(),
             api_key: config.upstream.api_key.clone(),
             timers: Timers::default(),
+            window: None,
         })?;
         let engine = Engine::new()?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
