@@ -9,6 +9,7 @@
 
 mod rig;
 
+mod args;
 mod cancel;
 mod cli;
 mod kill;
@@ -17,3 +18,4 @@ mod line;
 mod plugins;
 mod secrets;
 mod tidy;
+mod upstream;

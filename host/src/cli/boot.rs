@@ -75,10 +75,8 @@ impl Boot {
                 bail!("the default plugin `{}` does not load: {cause}", listed.name);
             }
         }
-        let upstream = &self.harness.config().upstream;
-        let profile =
-            plugins.profile(upstream.profile.as_deref(), &upstream.base_url, &upstream.model);
-        profile.map(|_| ()).map_err(|problem| anyhow!("upstream.profile: {problem}"))
+        let prepared = self.harness.prepare_upstream().await;
+        prepared.map_err(|problem| anyhow!("upstream.profile: {problem}"))
     }
 }
 

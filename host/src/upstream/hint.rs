@@ -71,12 +71,15 @@ pub(super) fn in_words(message: &str) -> Option<Duration> {
         let told: String = rest.chars().take_while(is_part).collect();
         let told = told.trim_end_matches('.');
         // A number alone has its unit as the next word.
-        let unit = rest[told.len()..].trim_start().chars().next();
-        match told.parse::<f64>() {
-            Ok(number) if unit == Some('s') => seconds(number),
-            Ok(number) if unit == Some('m') => seconds(number * 60.0),
-            Ok(_) => None,
-            Err(_) => duration(told),
+        let unit = rest[told.len()..].trim_start();
+        let unit = unit.split(|letter: char| !letter.is_ascii_alphabetic()).next()?;
+        let Ok(number) = told.parse::<f64>() else { return duration(told) };
+        match unit {
+            "ms" | "milliseconds" => seconds(number / 1e3),
+            "s" | "sec" | "second" | "seconds" => seconds(number),
+            "m" | "min" | "minute" | "minutes" => seconds(number * 60.0),
+            "h" | "hour" | "hours" => seconds(number * 3_600.0),
+            _ => None,
         }
     })
 }
@@ -220,6 +223,7 @@ mod tests {
         check("Your quota will reset after 12s.", Some(12_000));
         check("Retry after 3 seconds.", Some(3_000));
         check("try again in 2 minutes", Some(120_000));
+        check("try again in 20 ms", Some(20));
         check("try again in a moment", None);
         check("try again in 5", None);
         check("try again in 5 days", None);

@@ -21,8 +21,8 @@ const MAX_BYTES: usize = 8 << 20;
 pub(super) async fn probe(upstream: Upstream, model: String) {
     match timeout(PATIENCE, ask(&upstream, &model)).await {
         Ok(Some(tokens)) => {
-            tracing::info!(model, tokens, "the upstream told the context window");
             upstream.inner.windows.probed(&model, tokens);
+            tracing::info!(model, tokens, "the upstream told the context window");
         }
         Ok(None) => tracing::debug!(model, "the upstream does not tell the context window"),
         Err(_) => tracing::debug!(model, "the upstream did not tell the context window in time"),

@@ -90,13 +90,13 @@ async fn every_wait_has_an_end() {
 async fn a_timer_bounds_its_own_wait_alone() {
     let slow_start = Timers { idle: Duration::from_millis(10), ..timers() };
     let mut bench =
-        Bench::with_timers("[[turn]]\nraw = \"data: {\\\"choices\\\":[{\\\"delta\\\":{\\\"content\\\":\\\"late\\\"},\\\"finish_reason\\\":\\\"stop\\\"}]}\\n\\ndata: [DONE]\\n\\n\"\npause_ms = 200", slow_start).await;
+        Bench::with_timers("[[turn]]\ntext = \"late\"\npause_ms = 200", slow_start).await;
     assert_eq!(bench.ask().await.expect("a late beginning").text, "late");
     assert_eq!(bench.retried.len(), 0);
 
-    let slow_middle = Timers { first_event: Duration::from_millis(1_500), ..timers() };
+    let slow_middle = Timers { first_event: Duration::from_secs(1), ..timers() };
     let mut bench =
-        Bench::with_timers("[[turn]]\ntext = \"slow\"\npiece_pause_ms = 600", slow_middle).await;
+        Bench::with_timers("[[turn]]\ntext = \"slow\"\npiece_pause_ms = 1100", slow_middle).await;
     assert_eq!(bench.ask().await.expect("a slow middle").text, "slow");
     assert_eq!(bench.retried.len(), 0);
 }
