@@ -387,7 +387,13 @@ mod tests {
                 usage: None,
                 elapsed_ms: 1,
             },
-            Event::CallStarted { turn: 1, call_id: word(), tool: word(), input: word() },
+            Event::CallStarted {
+                turn: 1,
+                call_id: word(),
+                tool: word(),
+                input: word(),
+                mended: Vec::new(),
+            },
             Event::Progress { call_id: word(), message: word() },
             Event::CallEnded {
                 turn: 1,

@@ -3,17 +3,14 @@
 //! Never fails: what stays open at the end, or closes what was not open, is noted, and everything
 //! up to there is in the list. Brackets are followed to a fixed depth, since each costs stack.
 
-use super::{PLAIN_DOLLAR, SUBSTITUTION, Simple};
-use crate::command::is_fetcher;
+mod draft;
+mod quote;
+
+use super::{PLAIN_DOLLAR, Simple};
+use draft::{Draft, Role};
 
 /// How deep brackets are followed.
 const MAX_DEPTH: usize = 40;
-
-/// Words after which a command begins.
-const KEYWORDS: [&str; 14] = [
-    "if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "coproc", "fi", "done",
-    "esac",
-];
 
 /// A script inside a script.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,35 +57,6 @@ struct Awaited {
     delimiter: String,
     drops_tabs: bool,
     expands: bool,
-}
-
-/// A command that is being read.
-#[derive(Debug, Default)]
-struct Draft {
-    simple: Simple,
-    /// None between words.
-    word: Option<String>,
-    /// A part of the word stood in quotes, so it is no keyword.
-    is_quoted: bool,
-    role: Role,
-    /// `case` commands around it whose `esac` did not come yet.
-    cases: usize,
-    /// Between `in` or `;;` and the `)` of a pattern.
-    is_pattern: bool,
-}
-
-/// What the next word is for.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    #[default]
-    Argument,
-    Output,
-    Input,
-    /// `<<<`
-    Text,
-    Delimiter {
-        drops_tabs: bool,
-    },
 }
 
 /// What a list of commands ends with.
@@ -215,160 +183,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn quoted(&mut self, draft: &mut Draft) {
-        let end = self.rest.find('\'');
-        if end.is_none() {
-            self.note("a quote is not closed in it");
-        }
-        let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        for c in text.chars() {
-            draft.push_plain(c);
-        }
-        self.rest = rest.strip_prefix('\'').unwrap_or(rest);
-    }
-
-    /// `$'…'`: like a quoted text, with escapes.
-    fn ansi_quoted(&mut self, draft: &mut Draft) {
-        draft.quote();
-        loop {
-            match self.next() {
-                Some('\'') => return,
-                Some('\\') => match self.next() {
-                    Some('n') => draft.push('\n'),
-                    Some('t') => draft.push('\t'),
-                    Some(c) => draft.push_plain(c),
-                    None => {}
-                },
-                Some(c) => draft.push_plain(c),
-                None => return self.note("a quote is not closed in it"),
-            }
-        }
-    }
-
-    fn double_quoted(&mut self, draft: &mut Draft) {
-        draft.quote();
-        loop {
-            match self.next() {
-                Some('"') => return,
-                Some(c) => self.expanded(c, draft),
-                None => return self.note("a quote is not closed in it"),
-            }
-        }
-    }
-
-    /// A character of a text in which only substitutions and some escapes count.
-    fn expanded(&mut self, c: char, draft: &mut Draft) {
-        match c {
-            '\\' if self.take("\n") => {}
-            '\\' => match self.peek() {
-                Some(next @ ('"' | '\\' | '$' | '`')) => {
-                    self.next();
-                    draft.push_plain(next);
-                }
-                _ => draft.push(c),
-            },
-            '$' => self.dollar(draft, true),
-            '`' => self.backquoted(draft),
-            c => draft.push(c),
-        }
-    }
-
-    fn escaped(&mut self, draft: &mut Draft) {
-        match self.next() {
-            Some('\n') => {}
-            Some(c) => {
-                draft.quote();
-                draft.push_plain(c);
-            }
-            None => draft.push('\\'),
-        }
-    }
-
-    /// After a `$`.
-    fn dollar(&mut self, draft: &mut Draft, is_quoted: bool) {
-        if self.take("(") {
-            // Of two brackets, what is between may be a sum or a subshell: read as commands, a sum
-            // does no harm.
-            let is_arithmetic = self.peek() == Some('(');
-            self.arithmetic += usize::from(is_arithmetic);
-            self.substitution(draft);
-            self.arithmetic -= usize::from(is_arithmetic);
-        } else if self.take("{") {
-            self.braced(draft, is_quoted);
-        } else {
-            draft.push('$');
-        }
-    }
-
-    /// Commands up to the closing bracket; in the word a sign stands for them.
-    fn substitution(&mut self, draft: &mut Draft) {
-        let around = std::mem::take(&mut self.commands);
-        self.list(End::Bracket, false);
-        let commands = std::mem::replace(&mut self.commands, around);
-        draft.push(SUBSTITUTION);
-        let first = commands.first().and_then(|first| first.words.first());
-        if let Some(name) = first.filter(|name| is_fetcher(name)) {
-            draft.word.get_or_insert_default().push_str(name);
-        }
-        self.substituted.extend(commands);
-    }
-
-    /// `${HOME}` is `$HOME`; anything more stays as it is written, but for what it substitutes.
-    fn braced(&mut self, draft: &mut Draft, is_quoted: bool) {
-        draft.push('$');
-        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let end = self.rest.find(|c| !is_of_name(c)).unwrap_or(self.rest.len());
-        let (name, rest) = self.rest.split_at(end);
-        draft.word.get_or_insert_default().push_str(name);
-        self.rest = rest;
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            self.note("brackets are nested too deeply in it");
-            self.rest = "";
-        }
-        loop {
-            match self.next() {
-                Some('}') => break,
-                Some('"') => self.double_quoted(draft),
-                Some('\'') if !is_quoted => self.quoted(draft),
-                Some('\\') => self.escaped(draft),
-                Some('$') => self.dollar(draft, is_quoted),
-                Some('`') => self.backquoted(draft),
-                Some(c) => draft.push(c),
-                None => {
-                    self.note("a bracket is not closed in it");
-                    break;
-                }
-            }
-        }
-        self.depth -= 1;
-    }
-
-    fn backquoted(&mut self, draft: &mut Draft) {
-        let mut script = String::new();
-        loop {
-            match self.next() {
-                Some('`') => break,
-                Some('\\') => match self.next() {
-                    Some(c @ ('`' | '\\' | '$')) => script.push(c),
-                    Some(c) => script.extend(['\\', c]),
-                    None => {}
-                },
-                Some(c) => script.push(c),
-                None => {
-                    self.note("a quote is not closed in it");
-                    break;
-                }
-            }
-        }
-        draft.push(SUBSTITUTION);
-        let first = script.split_whitespace().next();
-        if let Some(name) = first.filter(|name| is_fetcher(name)) {
-            draft.word.get_or_insert_default().push_str(name);
-        }
-        self.inner.push(Inner::Script(script));
-    }
-
     fn bracket(&mut self, draft: &mut Draft) {
         let before = draft.word.as_deref().and_then(|word| word.chars().next_back());
         if draft.is_pattern {
@@ -490,60 +304,5 @@ impl<'a> Reader<'a> {
             }
             self.documents[awaited.place] = body;
         }
-    }
-}
-
-impl Draft {
-    fn push(&mut self, c: char) {
-        self.word.get_or_insert_default().push(c);
-    }
-
-    /// A character that means nothing but itself.
-    fn push_plain(&mut self, c: char) {
-        self.push(if c == '$' { PLAIN_DOLLAR } else { c });
-    }
-
-    /// A quote begins: there is a word now, even an empty one.
-    fn quote(&mut self) {
-        self.is_quoted = true;
-        self.word.get_or_insert_default();
-    }
-
-    fn has_words(&self) -> bool {
-        self.word.is_some() || !self.simple.words.is_empty()
-    }
-
-    /// Inside `[[ … ]]`, where brackets and comparisons are words.
-    fn is_test(&self) -> bool {
-        let words = &self.simple.words;
-        words.first().is_some_and(|word| word == "[[")
-            && words.last().is_some_and(|word| word != "]]")
-            && self.word.as_deref() != Some("]]")
-    }
-
-    fn argument(&mut self, word: String, is_quoted: bool) {
-        let words = &mut self.simple.words;
-        let is_keyword = words.is_empty() && !is_quoted && KEYWORDS.contains(&word.as_str());
-        if is_keyword && word == "esac" {
-            self.cases = self.cases.saturating_sub(1);
-            self.is_pattern = false;
-        }
-        if is_keyword {
-            return;
-        }
-        let is_case = words.first().is_some_and(|first| first == "case");
-        if is_case && words.len() == 2 && word == "in" {
-            words.clear();
-            self.cases += 1;
-            self.is_pattern = true;
-            return;
-        }
-        let is_function = words.first().is_some_and(|first| first == "function");
-        if is_function && words.len() == 2 && word == "{" {
-            // A definition without brackets; its body begins here.
-            words.clear();
-            return;
-        }
-        words.push(word);
     }
 }
