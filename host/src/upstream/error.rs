@@ -123,7 +123,10 @@ fn after_colon(message: &str) -> String {
 }
 
 fn in_brackets(code: Option<&str>) -> String {
-    code.map(|code| format!(" (`{code}`)")).unwrap_or_default()
+    // OpenAI's word for every refusal says no more than the status.
+    code.filter(|code| *code != "invalid_request_error")
+        .map(|code| format!(" (`{code}`)"))
+        .unwrap_or_default()
 }
 
 fn asking(wait: Option<Duration>) -> String {
