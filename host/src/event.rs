@@ -75,6 +75,10 @@ pub enum Event {
         tool: String,
         /// Exactly the text the tool gets.
         input: String,
+        /// What was changed in the model's arguments to make them fit, one sentence each; nothing
+        /// of what they say was lost.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mended: Vec<String>,
     },
     /// A line a tool shows to whoever watches.
     Progress {
@@ -383,7 +387,13 @@ mod tests {
                 usage: None,
                 elapsed_ms: 1,
             },
-            Event::CallStarted { turn: 1, call_id: word(), tool: word(), input: word() },
+            Event::CallStarted {
+                turn: 1,
+                call_id: word(),
+                tool: word(),
+                input: word(),
+                mended: Vec::new(),
+            },
             Event::Progress { call_id: word(), message: word() },
             Event::CallEnded {
                 turn: 1,

@@ -29,7 +29,7 @@ use crate::config::Config;
 use crate::error::{Refusal, RefusalKind};
 use crate::ledger::Ledger;
 use crate::places::Places;
-use crate::plugin::{Engine, Plugins, Source, Workspace};
+use crate::plugin::{Engine, Plugins, Profile, Source, Workspace};
 use crate::redact::Redactor;
 use crate::session::Sessions;
 use crate::upstream::Upstream;
@@ -154,6 +154,32 @@ impl Harness {
     /// Ids that clients may name: the configured model, and `harness` for the same.
     pub fn models(&self) -> Vec<String> {
         vec![self.config.upstream.model.clone(), ANY_MODEL.to_owned()]
+    }
+
+    /// Tokens the configured model holds, as far as that is known now. Asks nobody.
+    pub fn known_window(&self) -> Option<u64> {
+        let plugins = self.plugins.borrow().clone();
+        let profile = plugins.as_deref().and_then(|plugins| self.profile(plugins).ok());
+        let quirks = profile.map(|profile| profile.quirks.clone()).unwrap_or_default();
+        self.upstream.known_window(&self.config.upstream.model, &quirks)
+    }
+
+    /// The profile for the configured model. Where nobody said how many tokens that model holds,
+    /// the upstream is asked in the background.
+    ///
+    /// # Errors
+    ///
+    /// For the operator: the profile is not there.
+    pub async fn prepare_upstream(&self) -> Result<(), String> {
+        let plugins = self.plugins().await;
+        let profile = self.profile(&plugins)?;
+        self.upstream.window(&self.config.upstream.model, &profile.quirks);
+        Ok(())
+    }
+
+    fn profile<'a>(&self, plugins: &'a Plugins) -> Result<&'a Profile, String> {
+        let upstream = &self.config.upstream;
+        plugins.profile(upstream.profile.as_deref(), &upstream.base_url, &upstream.model)
     }
 
     /// Whether a run would be taken and could start.

@@ -35,6 +35,9 @@ pub enum Message {
     },
 }
 
+/// The largest argument text of a call that is run, in bytes.
+pub const ARGUMENT_BYTES: usize = 1 << 20;
+
 /// A tool call as the model proposed it, before anything was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {

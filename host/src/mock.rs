@@ -96,7 +96,7 @@ pub async fn start(script: Script, address: SocketAddr) -> Result<Running, MockE
 }
 
 async fn models(State(stage): State<Arc<Stage>>) -> Response {
-    json(StatusCode::OK, answer::models(&stage.script.model))
+    json(StatusCode::OK, answer::models(&stage.script.model, stage.script.context_window))
 }
 
 async fn requests(State(stage): State<Arc<Stage>>) -> Response {

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::deadline::Deadline;
 use crate::message::Reply;
+use crate::quirks::Quirks;
 
 mod assemble;
 mod attempt;
@@ -23,21 +24,28 @@ mod conversation;
 mod encode;
 mod error;
 mod growing;
+mod hint;
 mod offers;
 mod probe;
+mod reach;
 mod reading;
 mod retry;
+mod scrub;
 mod sse;
 mod verdict;
+mod window;
 
 #[cfg(test)]
 mod tests;
+
+use window::Windows;
 
 pub use conversation::Conversation;
 pub use error::{UpstreamError, Wait};
 pub use offers::{OfferError, Offers, Passthrough, ToolChoice, ToolOffer};
 
-/// How long each part of an attempt may take. The run's deadline bounds all of them.
+/// How long each part of an attempt may take, and how many there may be. The run's deadline bounds
+/// all of them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timers {
     /// Making the connection, TLS included.
@@ -47,8 +55,10 @@ pub struct Timers {
     pub first_event: Duration,
     /// From one event to the next. Comments and pings do not count.
     pub idle: Duration,
-    /// Before the second attempt; before the third it is four times as long. Both are spread by a
-    /// quarter in either direction.
+    /// Attempts in all, 1 or more; 1 tries nothing again.
+    pub attempts: u32,
+    /// Before the second attempt, where the upstream names no wait; before each further one it is
+    /// four times as long, and at most 30 seconds. Spread by a quarter in either direction.
     pub backoff: Duration,
 }
 
@@ -58,6 +68,7 @@ impl Default for Timers {
             connect: Duration::from_secs(10),
             first_event: Duration::from_secs(600),
             idle: Duration::from_secs(120),
+            attempts: 3,
             backoff: Duration::from_millis(500),
         }
     }
@@ -72,6 +83,8 @@ pub struct UpstreamSettings {
     pub api_key: Option<String>,
     /// See there.
     pub timers: Timers,
+    /// The context window in tokens, where a person configured it. Counts before everything else.
+    pub window: Option<u64>,
 }
 
 impl std::fmt::Debug for UpstreamSettings {
@@ -80,6 +93,7 @@ impl std::fmt::Debug for UpstreamSettings {
             .field("base_url", &self.base_url)
             .field("api_key", &self.api_key.as_ref().map(|_| "set"))
             .field("timers", &self.timers)
+            .field("window", &self.window)
             .finish()
     }
 }
@@ -119,8 +133,13 @@ pub struct Upstream {
 #[derive(Debug)]
 struct Inner {
     client: Client,
+    /// What every address begins with.
+    base: Url,
+    /// Where replies come from.
     url: Url,
     timers: Timers,
+    window: Option<u64>,
+    windows: Windows,
     /// Words that must not come back in an error: the key and the host.
     secrets: Vec<String>,
 }
@@ -128,7 +147,7 @@ struct Inner {
 impl Upstream {
     /// Makes the client. Connects to nothing yet.
     pub fn new(settings: UpstreamSettings) -> Result<Upstream, UpstreamError> {
-        let url = endpoint(&settings.base_url)?;
+        let (base, url) = endpoint(&settings.base_url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.api_key {
@@ -162,14 +181,20 @@ impl Upstream {
         let client = builder.build().map_err(|err| UpstreamError::Settings {
             what: format!("the upstream client cannot be made: {}", err.without_url()),
         })?;
-        let mut secrets: Vec<String> = settings.api_key.into_iter().chain([host]).collect();
+        let mut secrets: Vec<String> = settings.api_key.clone().into_iter().chain([host]).collect();
         secrets.retain(|secret| secret.len() > 3);
-        Ok(Upstream { inner: Arc::new(Inner { client, url, timers: settings.timers, secrets }) })
+        let UpstreamSettings { timers, window, .. } = settings;
+        let windows = Windows::default();
+        Ok(Upstream {
+            inner: Arc::new(Inner { client, base, url, timers, window, windows, secrets }),
+        })
     }
 
     /// Sends the conversation and waits for the whole reply. Attempts that fail in passing are
-    /// repeated, at most twice and never past the deadline; `retried` hears of each with the reason
-    /// and the wait. Dropping the future closes the connection.
+    /// repeated, as often as the settings say and never past the deadline; `retried` hears of each
+    /// with the reason and the wait. A wait that the upstream asks for is kept to; where the
+    /// deadline comes first, there is no point in waiting, and the error says how long it would
+    /// have been. Dropping the future closes the connection.
     pub async fn ask(
         &self,
         ask: Ask<'_>,
@@ -187,38 +212,80 @@ impl Upstream {
                 Ok(Err(failure)) => failure,
                 Err(_) => break,
             };
-            let wait = retry::wait(&failure, attempt, self.inner.timers.backoff);
+            let wait = retry::wait(&failure, attempt, &self.inner.timers);
             let error = failure.error.without(&self.inner.secrets);
             match wait {
                 Some(wait) if wait < ask.deadline.left() => {
                     retried(&error.to_string(), wait);
                     sleep(wait).await;
                 }
-                _ => return Err(error),
+                _ => return Err(self.told(error, &ask)),
             }
         }
         Err(UpstreamError::TimedOut { waiting: Wait::Deadline })
     }
+
+    /// What an error teaches us, and what it tells the operator; the client gets the rest.
+    fn told(&self, mut error: UpstreamError, ask: &Ask<'_>) -> UpstreamError {
+        if let Some(to_mend) = error.to_mend() {
+            tracing::error!(model = ask.model, "{error}\nhint: {to_mend}");
+        }
+        match &mut error {
+            UpstreamError::ContextOverflow { window: Some(window), .. } => {
+                self.inner.windows.learned(ask.model, *window);
+            }
+            UpstreamError::Refused { param, .. } => {
+                let is_ours =
+                    |key: &String| key != "model" && !ask.extra.entries().contains_key(key);
+                drop(param.take_if(|key| is_ours(key)));
+            }
+            _ => {}
+        }
+        error
+    }
+
+    /// The context window of `model` in tokens, as far as it is known now: configured, or the
+    /// profile's, or what the upstream told, or what a refusal named. Where nobody said, the
+    /// upstream is asked in the background, once for each model; nobody waits for that. To be
+    /// called inside a Tokio runtime.
+    pub fn window(&self, model: &str, quirks: &Quirks) -> Option<u64> {
+        let known = self.known_window(model, quirks);
+        if known.is_none() && self.inner.windows.shall_ask(model) {
+            tokio::spawn(probe::probe(self.clone(), model.to_owned()));
+        }
+        known
+    }
+
+    /// The same, and nobody is asked.
+    pub fn known_window(&self, model: &str, quirks: &Quirks) -> Option<u64> {
+        self.inner.windows.get(model, self.inner.window, quirks.context_window)
+    }
 }
 
-fn endpoint(base_url: &str) -> Result<Url, UpstreamError> {
+/// The base of every address, and where replies come from.
+fn endpoint(base_url: &str) -> Result<(Url, Url), UpstreamError> {
     let wrong = |what: &str| UpstreamError::Settings {
         what: format!(
             "the upstream's base URL must be like `https://api.example.com/v1`, but {what}"
         ),
     };
-    let mut url = Url::parse(base_url).map_err(|err| wrong(&err.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong(&format!("its scheme is `{}`", url.scheme())));
+    let mut base = Url::parse(base_url).map_err(|err| wrong(&err.to_string()))?;
+    if !matches!(base.scheme(), "http" | "https") {
+        return Err(wrong(&format!("its scheme is `{}`", base.scheme())));
     }
-    if !url.username().is_empty() || url.password().is_some() {
+    if !base.username().is_empty() || base.password().is_some() {
         return Err(wrong("it holds a name or a password"));
     }
-    url.path_segments_mut()
-        .map_err(|()| wrong("it has no path"))?
-        .pop_if_empty()
-        .extend(["chat", "completions"]);
-    Ok(url)
+    base.path_segments_mut().map_err(|()| wrong("it has no path"))?.pop_if_empty();
+    let url = under(&base, &["chat", "completions"]).ok_or_else(|| wrong("it has no path"))?;
+    Ok((base, url))
+}
+
+/// `base` with `path` at its end; a query is kept.
+fn under(base: &Url, path: &[&str]) -> Option<Url> {
+    let mut url = base.clone();
+    url.path_segments_mut().ok()?.extend(path);
+    Some(url)
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -9,6 +9,7 @@
 
 mod rig;
 
+mod args;
 mod cancel;
 mod cli;
 mod config;
@@ -17,8 +18,8 @@ mod limits;
 mod line;
 mod plugins;
 mod runs;
-
 mod secrets;
 mod sessions;
 mod tidy;
 mod twice;
+mod upstream;

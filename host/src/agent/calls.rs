@@ -186,11 +186,8 @@ async fn run_batch(
             call_id: id.clone(),
             tool: tool.clone(),
             input: input.clone(),
+            mended: ready.mended.clone(),
         });
-        for mended in &ready.mended {
-            let message = format!("arguments of `{tool}`: {mended}");
-            record.ride(Event::Progress { call_id: id.clone(), message });
-        }
         if ready.tool.executes() {
             record.audit_command(id, tool, input).map_err(Stop::Audit)?;
         }

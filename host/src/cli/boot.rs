@@ -12,18 +12,13 @@ use harness_jail::Shell;
 
 use super::Loaded;
 use crate::audit::Audit;
-use crate::config::{Config, PluginConfig, UpstreamConfig};
+use crate::config::{Config, PluginConfig};
 use crate::harness::{Harness, Parts};
 use crate::ledger::{Interrupted, Ledger};
 use crate::places::Places;
 use crate::plugin::{Engine, FILE_BYTES, Source};
 use crate::redact::{Redactor, secrets_in_environment};
 use crate::upstream::{Timers, Upstream, UpstreamSettings};
-
-/// Why a server does not start on an address that other machines reach, whatever it was allowed:
-/// an open door there gives a shell to everybody.
-pub(super) const NOT_OFF_LOOPBACK: &str = "`server.tokens` are not looked at yet, so the server listens on loopback addresses alone; \
-     set `server.addr` to one";
 
 /// A harness, not yet loaded with its plugins.
 pub struct Boot {
@@ -51,7 +46,7 @@ impl Boot {
             Shell::end_leftovers(&session);
         }
         let redactor = Arc::new(redactor(secrets(&config), &environment));
-        let upstream = Upstream::new(upstream_settings(&config.upstream))?;
+        let upstream = Upstream::new(upstream_settings(&config))?;
         let engine = Engine::new()?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
         let parts = Parts { config, places, ledger, upstream, redactor, environment, audit };
@@ -76,16 +71,15 @@ impl Boot {
                 bail!("the default plugin `{}` does not load: {cause}", listed.name);
             }
         }
-        let upstream = &self.harness.config().upstream;
-        let profile =
-            plugins.profile(upstream.profile.as_deref(), &upstream.base_url, &upstream.model);
-        profile.map(|_| ()).map_err(|problem| anyhow!("upstream.profile: {problem}"))
+        let prepared = self.harness.prepare_upstream().await;
+        prepared.map_err(|problem| anyhow!("upstream.profile: {problem}"))
     }
 }
 
 fn open_audit(path: &Path) -> anyhow::Result<Arc<Audit>> {
     let opened = Audit::open(path);
-    let audit = opened.with_context(|| format!("cannot open the audit log `{}`", path.display()))?;
+    let audit =
+        opened.with_context(|| format!("cannot open the audit log `{}`", path.display()))?;
     Ok(Arc::new(audit))
 }
 
@@ -100,16 +94,19 @@ pub(super) fn is_unchanged(configured: &BTreeMap<String, PluginConfig>, name: &s
 }
 
 /// What the upstream client is made from.
-pub(super) fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
+pub(super) fn upstream_settings(config: &Config) -> UpstreamSettings {
+    let upstream = &config.upstream;
     UpstreamSettings {
-        base_url: config.base_url.clone(),
-        api_key: config.api_key.clone(),
+        base_url: upstream.base_url.clone(),
+        api_key: upstream.api_key.clone(),
         timers: Timers {
-            connect: config.connect,
-            first_event: config.first_token,
-            idle: config.idle,
+            connect: upstream.connect,
+            first_event: upstream.first_token,
+            idle: upstream.idle,
+            attempts: upstream.attempts,
             ..Timers::default()
         },
+        window: config.context_window,
     }
 }
 

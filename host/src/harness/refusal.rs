@@ -57,7 +57,16 @@ pub(super) fn refusal(stop: &Stop) -> Refusal {
     };
     let retry_after = match stop {
         Stop::Upstream(UpstreamError::RateLimited { retry_after: Some(wait), .. }) => {
-            Some(wait.as_secs().max(1))
+            // Rounded up: who comes a moment too early is refused again.
+            Some((wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1))
+        }
+        _ => None,
+    };
+    let param = match stop {
+        Stop::Upstream(UpstreamError::Refused { param, .. })
+            if kind == RefusalKind::InvalidRequestError =>
+        {
+            param.clone()
         }
         _ => None,
     };
@@ -65,7 +74,7 @@ pub(super) fn refusal(stop: &Stop) -> Refusal {
         status,
         kind,
         message: stop.to_string(),
-        param: None,
+        param,
         code: Some(stop.reason().as_str().to_owned()),
         may_retry,
         retry_after,

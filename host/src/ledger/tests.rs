@@ -90,6 +90,7 @@ fn call_started(turn: u32, id: &str) -> Event {
         call_id: id.to_owned(),
         tool: "read".to_owned(),
         input: r#"{"path":"a"}"#.to_owned(),
+        mended: Vec::new(),
     }
 }
 

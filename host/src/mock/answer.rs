@@ -105,9 +105,12 @@ pub(super) fn whole(reply: &Scripted, place: Place<'_>) -> Bytes {
 }
 
 /// The list of models.
-pub(super) fn models(model: &str) -> String {
-    let data = json!([{"id": model, "object": "model", "created": CREATED, "owned_by": "mock"}]);
-    json!({"object": "list", "data": data}).to_string()
+pub(super) fn models(model: &str, context_window: Option<u64>) -> String {
+    let mut entry = json!({"id": model, "object": "model", "created": CREATED, "owned_by": "mock"});
+    if let Some(tokens) = context_window {
+        entry["context_window"] = json!(tokens);
+    }
+    json!({"object": "list", "data": [entry]}).to_string()
 }
 
 /// An error body in OpenAI's shape.

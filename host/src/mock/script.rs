@@ -16,6 +16,7 @@ use crate::message::Finish;
 ///
 /// ```toml
 /// model = "scripted"              # shown in `/v1/models` and in answers
+/// context_window = 32768          # shown in `/v1/models`
 /// check = "refuse"                # or "record": let requests pass that break the wire's rules
 ///
 /// [[turn]]                        # a reply
@@ -41,6 +42,7 @@ use crate::message::Finish;
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(super) model: String,
+    pub(super) context_window: Option<u64>,
     pub(super) check: Check,
     pub(super) turns: Vec<Turn>,
 }
@@ -124,6 +126,7 @@ pub enum ScriptError {
 #[serde(deny_unknown_fields)]
 struct WrittenScript {
     model: Option<String>,
+    context_window: Option<u64>,
     #[serde(default)]
     check: Check,
     #[serde(default)]
@@ -199,6 +202,7 @@ impl Script {
         });
         Ok(Script {
             model: written.model.unwrap_or_else(|| "scripted".to_owned()),
+            context_window: written.context_window,
             check: written.check,
             turns: turns.collect::<Result<_, _>>()?,
         })

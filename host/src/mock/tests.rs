@@ -13,6 +13,7 @@ use crate::upstream::{
 
 mod client;
 mod rules;
+mod waits;
 
 const LOOPBACK: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
@@ -21,7 +22,20 @@ const LOOPBACK: SocketAddr =
 const LONG: Duration = Duration::from_secs(60);
 
 fn timers() -> Timers {
-    Timers { connect: LONG, first_event: LONG, idle: LONG, backoff: Duration::from_millis(1) }
+    Timers {
+        connect: LONG,
+        first_event: LONG,
+        idle: LONG,
+        attempts: 3,
+        backoff: Duration::from_millis(1),
+    }
+}
+
+/// A client without a key, for whatever listens there.
+fn upstream_at(address: SocketAddr, timers: Timers) -> Upstream {
+    let base_url = format!("http://{address}/v1");
+    let settings = UpstreamSettings { base_url, api_key: None, timers, window: None };
+    Upstream::new(settings).expect("a client")
 }
 
 struct Bench {
@@ -40,6 +54,7 @@ impl Bench {
             base_url: running.base_url(),
             api_key: Some("sk-very-secret".to_owned()),
             timers,
+            window: None,
         };
         let tool = ToolOffer {
             name: "read".to_owned(),

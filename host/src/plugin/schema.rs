@@ -8,8 +8,7 @@ use jsonschema::Validator;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The largest argument text.
-pub(super) const INPUT_BYTES: usize = 1 << 20;
+use crate::message::ARGUMENT_BYTES;
 
 /// Problems told at once; a model mends the first few and the rest follow from them.
 const PROBLEMS: usize = 4;
@@ -54,18 +53,19 @@ impl Schema {
 
     /// Checks the arguments of a call of `tool`; the error is for the model.
     pub(super) fn fit(&self, tool: &str, arguments: &str) -> Result<Fitting, String> {
-        if arguments.len() > INPUT_BYTES {
+        if arguments.len() > ARGUMENT_BYTES {
             return Err(format!(
-                "the arguments of `{tool}` are {} bytes, over the limit of {INPUT_BYTES}; nothing was done\n\
+                "the arguments of `{tool}` are {} bytes, over the limit of {ARGUMENT_BYTES}; nothing was done\n\
                  hint: do it in smaller parts",
                 arguments.len()
             ));
         }
-        let mut fields = match parse(arguments) {
-            Ok(fields) => fields,
+        let (mut fields, unwrapped) = match parse(arguments) {
+            Ok(parsed) => parsed,
             Err(problem) => return Err(self.misfit(tool, &[problem])),
         };
-        let mended = self.mend(&mut fields);
+        let mut mended: Vec<String> = unwrapped.into_iter().collect();
+        mended.extend(self.mend(&mut fields));
         let value = Value::Object(fields);
         let problems: Vec<String> =
             self.validator.iter_errors(&value).take(PROBLEMS).map(|err| describe(&err)).collect();
@@ -129,15 +129,23 @@ impl Schema {
     }
 }
 
-fn parse(arguments: &str) -> Result<Map<String, Value>, String> {
+/// The fields, and what had to be done to get at them.
+fn parse(arguments: &str) -> Result<(Map<String, Value>, Option<String>), String> {
     // Some servers stream no arguments at all for a call that has none.
     if arguments.trim().is_empty() {
-        return Ok(Map::new());
+        return Ok((Map::new(), None));
     }
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(_)) => serde_json::from_str::<Fields>(arguments)
+    let fields = |text: &str| {
+        serde_json::from_str::<Fields>(text)
             .map(|fields| fields.0)
-            .map_err(|err| format!("they cannot be taken at their word: {err}")),
+            .map_err(|err| format!("they cannot be taken at their word: {err}"))
+    };
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(_)) => Ok((fields(arguments)?, None)),
+        // The object, encoded once more than it should be.
+        Ok(Value::String(text)) if matches!(serde_json::from_str(&text), Ok(Value::Object(_))) => {
+            Ok((fields(&text)?, Some("the object was read out of a text".to_owned())))
+        }
         Ok(other) => Err(format!("expected a JSON object, got {}", kind(&other))),
         Err(err) => {
             Err(format!("they are not valid JSON ({err}); they began with `{}`", head(arguments)))
@@ -264,6 +272,11 @@ mod tests {
         check("12345", Err("expected a JSON object, got number"));
         check(r#"["x"]"#, Err("got array"));
         check("null", Err("got null"));
+        check(r#""{\"path\":\"a\"}""#, Ok((r#"{"path":"a"}"#, 1)));
+        check(r#""{\"path\":\"a\",\"limit\":\"5\"}""#, Ok((r#"{"limit":5,"path":"a"}"#, 2)));
+        check(r#""{\"path\":\"a\",\"path\":\"b\"}""#, Err("`path` occurs twice"));
+        check(r#""\"{}\"""#, Err("got string"));
+        check(r#""path""#, Err("got string"));
         check("", Err("\"path\""));
         check("{\"path\": \"a", Err("not valid JSON"));
         check(r#"{"path":"a","limit":"many"}"#, Err("`limit`"));

@@ -38,11 +38,12 @@ impl Redactor {
                     elapsed_ms,
                 }
             }
-            Event::CallStarted { turn, call_id, tool, input } => Event::CallStarted {
+            Event::CallStarted { turn, call_id, tool, input, mended } => Event::CallStarted {
                 turn,
                 call_id: text(call_id),
                 tool: text(tool),
                 input: text(input),
+                mended: mended.into_iter().map(text).collect(),
             },
             Event::Progress { call_id, message } => {
                 Event::Progress { call_id: text(call_id), message: text(message) }
@@ -196,7 +197,16 @@ mod tests {
                 },
                 8,
             ),
-            (Event::CallStarted { turn: 1, call_id: leak(), tool: leak(), input: leak() }, 3),
+            (
+                Event::CallStarted {
+                    turn: 1,
+                    call_id: leak(),
+                    tool: leak(),
+                    input: leak(),
+                    mended: vec![leak(), leak()],
+                },
+                5,
+            ),
             (Event::Progress { call_id: leak(), message: leak() }, 2),
             (ended(CallEnding::Succeeded), 5),
             (ended(CallEnding::Failed { fault: leak() }), 6),

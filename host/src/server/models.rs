@@ -18,8 +18,9 @@ use crate::wire::response::{Model, ModelList};
 
 /// `GET /v1/models`
 pub(super) async fn list(State(door): State<Arc<Door>>) -> Response {
+    let window = door.harness.known_window();
     let models = door.harness.models().into_iter();
-    let data = models.map(|id| Model::new(id, door.started)).collect();
+    let data = models.map(|id| Model::new(id, door.started, window)).collect();
     json(StatusCode::OK, &ModelList::new(data))
 }
 
@@ -29,7 +30,7 @@ pub(super) async fn one(State(door): State<Arc<Door>>, Id(id): Id) -> Result<Res
         let message = format!("there is no model `{}`", shown(&id));
         return Err(Refusal::not_found(message).with_code("model_not_found"));
     }
-    Ok(json(StatusCode::OK, &Model::new(id, door.started)))
+    Ok(json(StatusCode::OK, &Model::new(id, door.started, door.harness.known_window())))
 }
 
 /// `GET /healthz`: the process answers.

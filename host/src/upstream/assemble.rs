@@ -116,7 +116,11 @@ impl Assembler {
             "length" | "max_tokens" | "model_length" | "max_output_tokens" => Finish::Length,
             "content_filter" | "safety" | "sensitive" | "refusal" => Finish::ContentFilter,
             "error" | "insufficient_system_resource" => {
-                return Err(UpstreamError::Failed { status: 502, message: String::new() });
+                return Err(UpstreamError::Failed {
+                    status: 502,
+                    retry_after: None,
+                    message: String::new(),
+                });
             }
             "malformed_function_call" | "unexpected_tool_call" => {
                 return Err(UpstreamError::Broken {

@@ -15,8 +15,8 @@ use super::conversation::Conversation;
 use super::error::{UpstreamError, Wait};
 use super::growing::Body;
 use super::reading::Reading;
-use super::retry::{self, Failure};
-use super::{Upstream, verdict};
+use super::retry::Failure;
+use super::{Upstream, hint, verdict};
 use crate::message::Reply;
 
 /// How long usage may follow the finish reason; some servers never close their stream.
@@ -83,7 +83,8 @@ pub(super) async fn attempt(
 
 pub(super) async fn refusal(mut response: Response) -> Failure {
     let status = response.status().as_u16();
-    let hint = retry::hint(response.headers(), SystemTime::now());
+    let asked = hint::in_headers(response.headers(), SystemTime::now());
+    let is_final = hint::forbids_another(response.headers());
     let mut body = Vec::new();
     // Whatever came of the body is good enough: the status alone decides most cases.
     let _ = timeout(ERROR_BODY_TIME, async {
@@ -96,13 +97,7 @@ pub(super) async fn refusal(mut response: Response) -> Failure {
         }
     })
     .await;
-    let mut error = verdict::of_status(status, &body);
-    if let (UpstreamError::RateLimited { retry_after, .. }, retry::Hint::After(wait)) =
-        (&mut error, hint)
-    {
-        *retry_after = Some(wait);
-    }
-    Failure { error, hint }
+    Failure { error: verdict::of_status(status, &body).asking_to_wait(asked), is_final }
 }
 
 /// What went wrong before an answer began, in words without names or addresses.

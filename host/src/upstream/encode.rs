@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 use super::growing::{Body, Growing, json};
 use super::{Ask, ToolChoice};
-use crate::message::{Call, Message};
+use crate::message::{ARGUMENT_BYTES, Call, Message};
 use crate::quirks::Quirks;
 
 /// Longest function name that providers accept.
@@ -86,11 +86,15 @@ fn proposed(call: &Call) -> Proposed<'_> {
         r#type: "function",
         function: Function {
             name: wire_name(&call.tool),
-            // What does not parse was never run; sent back as it is, it would have every later
-            // request of the session refused.
-            arguments: if is_object(&call.arguments) { &call.arguments } else { "{}" },
+            // What does not parse, or is too long, was never run; sent back as it is, it would
+            // have every later request of the session refused, or fill the model's window.
+            arguments: if fits(&call.arguments) { &call.arguments } else { "{}" },
         },
     }
+}
+
+fn fits(arguments: &str) -> bool {
+    arguments.len() <= ARGUMENT_BYTES && is_object(arguments)
 }
 
 /// True when `text` is one whole JSON object.

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::scrub::scrub;
 use crate::event::Reason;
 
 /// Why [`Upstream::ask`](super::Upstream::ask) has no reply. The `Display` text may go to a client.
@@ -29,23 +30,29 @@ pub enum UpstreamError {
         waiting: Wait,
     },
     /// 429.
-    #[error("the upstream limits the rate of requests{}", after_colon(message))]
+    #[error("the upstream limits the rate of requests{}{}", asking(*retry_after), after_colon(message))]
     RateLimited {
-        /// When to come back, where it said so.
+        /// How long it asks to wait, where it said so.
         retry_after: Option<Duration>,
         /// The upstream's own words; may be empty; at most 2 KiB.
         message: String,
     },
-    /// The upstream's own fault: 408, 5xx, or the like inside a stream.
-    #[error("the upstream failed with status {status}{}", after_colon(message))]
+    /// What may pass by itself: 408, 409, 425, 5xx, or the like inside a stream.
+    #[error("the upstream failed with status {status}{}{}", asking(*retry_after), after_colon(message))]
     Failed {
         /// The HTTP status, or the one it stands for inside a stream.
         status: u16,
+        /// How long it asks to wait, where it said so.
+        retry_after: Option<Duration>,
         /// The upstream's own words; may be empty; at most 2 KiB.
         message: String,
     },
     /// The upstream said no to the request itself: sending it again cannot help.
-    #[error("the upstream refused the request with status {status}{}", after_colon(message))]
+    #[error(
+        "the upstream refused the request with status {status}{}{}",
+        in_brackets(code.as_deref()),
+        after_colon(message)
+    )]
     Refused {
         /// The HTTP status, or the one it stands for inside a stream.
         status: u16,
@@ -53,6 +60,8 @@ pub enum UpstreamError {
         message: String,
         /// Its word for the kind of error, where it gave one.
         code: Option<String>,
+        /// The key of the request it names as wrong, where that is the client's own.
+        param: Option<String>,
     },
     /// 401, 402 or 403. The body is not kept: providers quote keys in it.
     #[error("the upstream did not accept the credentials, with status {status}")]
@@ -65,6 +74,8 @@ pub enum UpstreamError {
     ContextOverflow {
         /// The upstream's own words; at most 2 KiB.
         message: String,
+        /// The window in tokens, where it names it.
+        window: Option<u64>,
     },
     /// The answer began and made no sense, or stopped before its end.
     #[error("the upstream's answer broke off: {what}")]
@@ -111,6 +122,23 @@ fn after_colon(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
+fn in_brackets(code: Option<&str>) -> String {
+    // OpenAI's word for every refusal says no more than the status.
+    code.filter(|code| *code != "invalid_request_error")
+        .map(|code| format!(" (`{code}`)"))
+        .unwrap_or_default()
+}
+
+fn asking(wait: Option<Duration>) -> String {
+    match wait {
+        Some(wait) if wait < Duration::from_secs(1) => {
+            format!(" and asks to wait {} ms", wait.as_millis())
+        }
+        Some(wait) => format!(" and asks to wait {} s", wait.as_secs_f64().ceil()),
+        None => String::new(),
+    }
+}
+
 impl UpstreamError {
     /// The run's termination reason when it ends for this error.
     pub fn reason(&self) -> Reason {
@@ -148,19 +176,57 @@ impl UpstreamError {
         }
     }
 
-    /// The same without `secrets` in the upstream's own words.
+    /// How long the upstream asks to wait before the same request.
+    pub(super) fn asked_wait(&self) -> Option<Duration> {
+        match self {
+            UpstreamError::RateLimited { retry_after, .. }
+            | UpstreamError::Failed { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// The same with the wait that the answer's headers ask for.
+    pub(super) fn asking_to_wait(mut self, wait: Option<Duration>) -> UpstreamError {
+        if let UpstreamError::RateLimited { retry_after, .. }
+        | UpstreamError::Failed { retry_after, .. } = &mut self
+        {
+            *retry_after = wait.or(*retry_after);
+        }
+        self
+    }
+
+    /// The same without `secrets`, and what looks like one, in the upstream's own words.
     pub(super) fn without(mut self, secrets: &[String]) -> UpstreamError {
         if let UpstreamError::RateLimited { message, .. }
         | UpstreamError::Failed { message, .. }
         | UpstreamError::Refused { message, .. }
-        | UpstreamError::ContextOverflow { message } = &mut self
+        | UpstreamError::ContextOverflow { message, .. } = &mut self
         {
-            for secret in secrets {
-                if message.contains(secret.as_str()) {
-                    *message = message.replace(secret.as_str(), "[removed]");
-                }
-            }
+            *message = scrub(std::mem::take(message), secrets);
         }
         self
+    }
+
+    /// What the operator can do about it; none where there is nothing, or it is the client's.
+    pub(super) fn to_mend(&self) -> Option<&'static str> {
+        match self {
+            UpstreamError::Credentials { status: 401 } => {
+                Some("the upstream does not know the key: check `upstream.api_key`")
+            }
+            UpstreamError::Credentials { status: 402 } => {
+                Some("the upstream's account has no credit left: pay there, or use another key")
+            }
+            UpstreamError::Credentials { .. } => Some(
+                "the upstream knows the key and does not allow this: check what the key may use, \
+                 and the model's name",
+            ),
+            UpstreamError::Refused { status: 429, .. } => {
+                Some("the upstream's account has used up its quota: raise it there")
+            }
+            UpstreamError::Refused { status: 300..=399 | 404 | 405, .. } => {
+                Some("if every request ends like this, check `upstream.base_url`")
+            }
+            _ => None,
+        }
     }
 }

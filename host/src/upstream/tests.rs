@@ -327,7 +327,7 @@ fn tools_that_cannot_be_offered_are_told() {
 #[test]
 fn base_urls() {
     let check = |base: &str, expected: Result<&str, &str>| {
-        let got = endpoint(base).map(|url| url.to_string()).map_err(|err| err.to_string());
+        let got = endpoint(base).map(|(_, url)| url.to_string()).map_err(|err| err.to_string());
         let start = "the upstream's base URL must be like `https://api.example.com/v1`, but ";
         assert_eq!(
             got,
@@ -353,6 +353,7 @@ fn keys_are_not_shown() {
         base_url: "https://a.example/v1".to_owned(),
         api_key: Some(key.to_owned()),
         timers: Timers::default(),
+        window: None,
     };
     assert!(!format!("{:?}", settings("sk-secret")).contains("sk-secret"));
     let upstream = Upstream::new(settings("sk-secret")).expect("a client");

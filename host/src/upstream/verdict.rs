@@ -4,10 +4,14 @@
 //! by status, code and wording what the error is. A conversation that does not fit is told from
 //! other refusals here, because only its cure is different.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::calls::cut;
+use super::chunk::count;
 use super::error::UpstreamError;
+use super::{hint, scrub, window};
 
 /// Longest message that is kept.
 const MAX_MESSAGE_BYTES: usize = 2 << 10;
@@ -39,8 +43,28 @@ const OVERFLOW: [&str; 19] = [
 const RATE: [&str; 5] = ["rate limit", "rate_limit", "per minute", "per day", "quota"];
 
 /// Codes of an account without money: waiting does not help.
-const BILLING: [&str; 3] =
-    ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
+const BILLING: [&str; 4] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "insufficient_balance",
+];
+
+/// The same in words, in lower case. Some providers use them for limits by the minute as well;
+/// those say how long to wait.
+const MONEY: [&str; 5] = [
+    "check your plan and billing",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credit",
+    "out of credits",
+];
+
+/// Longest code and name of a key that is kept.
+const MAX_WORD_BYTES: usize = 64;
+
+/// What stands for a page of HTML.
+const WEB_PAGE: &str = "a web page came instead of an API's error";
 
 /// What an error body said.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,8 +72,14 @@ struct Said {
     message: String,
     /// Its `code`, or else its `type`.
     code: Option<String>,
+    /// The key of the request that is wrong.
+    param: Option<String>,
     /// A status named inside the body.
     status: Option<u16>,
+    /// How long it asks to wait.
+    wait: Option<Duration>,
+    /// The window in tokens, in a field of its own.
+    window: Option<u64>,
 }
 
 /// The error that an answer with a status outside 200 to 299 stands for.
@@ -83,15 +113,22 @@ pub(super) fn of_error(error: &Value) -> UpstreamError {
 }
 
 fn judge(status: u16, said: Said) -> UpstreamError {
-    let Said { message, code, .. } = said;
+    let Said { message, code, param, wait, window, .. } = said;
     let code_is = |words: &[&str]| code.as_deref().is_some_and(|code| words.contains(&code));
     if matches!(status, 400 | 413 | 422 | 500) && is_overflow(&message, code.as_deref()) {
-        return UpstreamError::ContextOverflow { message };
+        let window = window.or_else(|| window::in_words(&message));
+        return UpstreamError::ContextOverflow { message, window };
     }
+    let retry_after = wait.or_else(|| hint::in_words(&message));
+    let is_unpaid = || {
+        let text = message.to_lowercase();
+        code_is(&BILLING)
+            || (retry_after.is_none() && MONEY.iter().any(|words| text.contains(words)))
+    };
     match status {
         401..=403 => UpstreamError::Credentials { status },
-        429 if !code_is(&BILLING) => UpstreamError::RateLimited { retry_after: None, message },
-        408 | 500..=599 => UpstreamError::Failed { status, message },
+        429 if !is_unpaid() => UpstreamError::RateLimited { retry_after, message },
+        408 | 409 | 425 | 500..=599 => UpstreamError::Failed { status, retry_after, message },
         // The model wrote a call that its own server could not read; the next try is a new draw.
         400 if code_is(&["tool_use_failed"]) => {
             UpstreamError::Broken { what: "the model's tool call was not readable upstream" }
@@ -100,8 +137,9 @@ fn judge(status: u16, said: Said) -> UpstreamError {
             status,
             message: "it answered with a redirect, which is not followed".to_owned(),
             code,
+            param: None,
         },
-        _ => UpstreamError::Refused { status, message, code },
+        _ => UpstreamError::Refused { status, message, code, param },
     }
 }
 
@@ -127,30 +165,45 @@ fn said(value: &Value) -> Said {
             let word =
                 |key: &str| object.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
             let own = ["message", "detail"].iter().find_map(|key| word(key)).unwrap_or_default();
-            // OpenRouter puts what the provider behind it said into here.
+            // OpenRouter puts what the provider behind it said into here, as JSON in a text.
             let raw = object
                 .get("metadata")
                 .and_then(|metadata| metadata.get("raw"))
                 .and_then(Value::as_str);
-            let message = match (inner.message.is_empty(), raw) {
+            let behind = raw.and_then(|raw| serde_json::from_str(raw).ok());
+            let behind = behind.map(|behind| said(&behind)).unwrap_or_default();
+            let told = match raw {
+                Some(_) if !behind.message.is_empty() => Some(behind.message.as_str()),
+                raw => raw,
+            };
+            let message = match (inner.message.is_empty(), told) {
                 (false, _) => inner.message,
-                (true, Some(raw)) => plain(format!("{own}: {raw}").as_bytes()),
+                (true, Some(told)) => plain(format!("{own}: {told}").as_bytes()),
                 (true, None) => plain(own.as_bytes()),
             };
+            let code = word("code").or_else(|| word("type")).filter(|code| is_word(code));
+            let param = word("param").filter(|param| is_word(param));
             Said {
                 message,
-                code: inner
-                    .code
-                    .or_else(|| word("code").or_else(|| word("type")).map(str::to_owned)),
+                code: inner.code.or(behind.code).or_else(|| code.map(str::to_owned)),
+                param: inner.param.or_else(|| param.map(str::to_owned)),
                 status: inner.status.or_else(|| {
                     ["status_code", "code", "status", "http_code"]
                         .iter()
                         .find_map(|key| number(key))
                 }),
+                wait: inner.wait.or(behind.wait).or_else(|| hint::in_body(value)),
+                window: inner.window.or_else(|| count(object.get("n_ctx")?)),
             }
         }
         _ => Said::default(),
     }
+}
+
+/// True for a plain name; anything else is not worth repeating.
+fn is_word(text: &str) -> bool {
+    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
+    text.len() <= MAX_WORD_BYTES && text.bytes().all(is_of_word) && !scrub::is_key(text)
 }
 
 fn status(value: &Value) -> Option<u16> {
@@ -164,13 +217,13 @@ fn status(value: &Value) -> Option<u16> {
         .filter(|number| (400..600).contains(number))
 }
 
-/// Text as it may be shown: no control characters, no web page, not too long.
+/// Text as it may be shown: no control characters, not too long.
 fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
     // A proxy's error page says nothing but the proxy's name.
     if text.starts_with('<') {
-        return String::new();
+        return WEB_PAGE.to_owned();
     }
     let mut text: String =
         text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();

@@ -261,12 +261,15 @@ pub struct Model {
     object: &'static str,
     created: u64,
     owned_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_window: Option<u64>,
 }
 
 impl Model {
-    /// The model `id`, told to be as old as `created`, in seconds since 1970.
-    pub fn new(id: String, created: u64) -> Model {
-        Model { id, object: "model", created, owned_by: "harness" }
+    /// The model `id`, told to be as old as `created`, in seconds since 1970, and to hold
+    /// `context_window` tokens where that is known.
+    pub fn new(id: String, created: u64, context_window: Option<u64>) -> Model {
+        Model { id, object: "model", created, owned_by: "harness", context_window }
     }
 }
 

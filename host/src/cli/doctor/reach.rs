@@ -15,11 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks the upstream for its models.
 pub(super) async fn upstream(config: &Config) -> Finding {
-    let upstream = match Upstream::new(boot::upstream_settings(&config.upstream)) {
+    let upstream = match Upstream::new(boot::upstream_settings(config)) {
         Ok(upstream) => upstream,
         Err(err) => return Finding::problem(err.to_string()),
     };
-    match upstream.probe(PATIENCE).await {
+    match upstream.reach(PATIENCE).await {
         Ok(()) => Finding::ok("it answers, with its models"),
         Err(err @ UpstreamError::Credentials { .. }) => {
             Finding::warning(format!("{err}; set `upstream.api_key`"))
@@ -52,6 +52,10 @@ pub(super) fn access(config: &Config) -> Finding {
     match (config.addr.ip().is_loopback(), tokens) {
         (true, 0) => Finding::ok("loopback, no tokens: every process of this machine may ask"),
         (true, _) => Finding::ok(format!("loopback, {tokens} token(s)")),
-        (false, _) => Finding::problem(boot::NOT_OFF_LOOPBACK),
+        // The configuration asks for tokens then.
+        (false, _) => Finding::warning(format!(
+            "other machines may ask, with one of {tokens} token(s), in plain HTTP: put a proxy with \
+             TLS before it"
+        )),
     }
 }

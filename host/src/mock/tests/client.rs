@@ -1,11 +1,8 @@
-//! The upstream client against the scripted upstream: replies, retries, refusals, timers.
-
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//! The upstream client against the scripted upstream: replies, failures, refusals.
 
 use super::*;
 use crate::event::Reason;
 use crate::message::{Finish, Usage};
-use crate::upstream::Wait;
 
 #[tokio::test]
 async fn a_script_is_played_in_order() {
@@ -67,6 +64,7 @@ async fn a_script_is_played_in_order() {
         err,
         UpstreamError::Failed {
             status: 500,
+            retry_after: None,
             message: "the script is used up: 4 answers were played".to_owned()
         }
     );
@@ -86,12 +84,25 @@ async fn a_script_is_played_in_order() {
 async fn passing_failures_are_tried_again() {
     let cases = [
         ("status = 503", "the upstream failed with status 503: scripted status 503"),
+        (
+            "status = 503\nbody = '{\"error\":{\"message\":\"Loading model\",\"code\":503}}'",
+            "the upstream failed with status 503: Loading model",
+        ),
         ("status = 408", "the upstream failed with status 408: scripted status 408"),
+        ("status = 409", "the upstream failed with status 409: scripted status 409"),
+        ("status = 425", "the upstream failed with status 425: scripted status 425"),
+        (
+            "status = 429\nbody = '{\"error\":{\"message\":\"check your plan and billing. Retry in 0.002s\"}}'",
+            "the upstream limits the rate of requests and asks to wait 2 ms: check your plan and billing. Retry in 0.002s",
+        ),
         (
             "status = 429\nbody = \"slow down\"",
             "the upstream limits the rate of requests: slow down",
         ),
-        ("status = 502\nbody = \"<html>proxy7</html>\"", "the upstream failed with status 502"),
+        (
+            "status = 502\nbody = \"<html>proxy7</html>\"",
+            "the upstream failed with status 502: a web page came instead of an API's error",
+        ),
         (
             "text = \"half\"\nfinish = \"none\"",
             "the upstream's answer broke off: it ended without a finish reason",
@@ -135,8 +146,12 @@ async fn lasting_refusals_are_not_tried_again() {
         status,
         message: message.to_owned(),
         code: code.map(str::to_owned),
+        param: None,
     };
-    let overflow = |message: &str| UpstreamError::ContextOverflow { message: message.to_owned() };
+    let overflow = |message: &str, window| UpstreamError::ContextOverflow {
+        message: message.to_owned(),
+        window,
+    };
     let cases = [
         (400, r#"{"error":{"message":"bad","code":"x"}}"#, refused(400, "bad", Some("x"))),
         (422, r#"{"detail":"bad"}"#, refused(422, "bad", None)),
@@ -157,6 +172,26 @@ async fn lasting_refusals_are_not_tried_again() {
             r#"{"error":{"message":"no money","code":"insufficient_quota"}}"#,
             refused(429, "no money", Some("insufficient_quota")),
         ),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your quota, check your plan and billing details."}}"#,
+            refused(429, "You exceeded your quota, check your plan and billing details.", None),
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"bad\",\"code\":\"x\"}}"}}}"#,
+            refused(400, "Provider returned error: bad", Some("x")),
+        ),
+        (
+            404,
+            "<html>nginx7</html>",
+            refused(404, "a web page came instead of an API's error", None),
+        ),
+        (
+            400,
+            r#"{"error":{"message":"no","code":"sk-proj-0123456789","param":"a key: sk-1"}}"#,
+            refused(400, "no", None),
+        ),
         (302, "", refused(302, "it answered with a redirect, which is not followed", None)),
         (401, "key sk-very-secret is wrong", UpstreamError::Credentials { status: 401 }),
         (402, "", UpstreamError::Credentials { status: 402 }),
@@ -164,22 +199,22 @@ async fn lasting_refusals_are_not_tried_again() {
         (
             400,
             r#"{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}"#,
-            overflow("prompt is too long: 9 tokens > 8 maximum"),
+            overflow("prompt is too long: 9 tokens > 8 maximum", None),
         ),
         (
             400,
-            r#"{"error":{"code":400,"type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":8,"message":"big"}}"#,
-            overflow("big"),
+            r#"{"error":{"code":400,"type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192,"message":"big"}}"#,
+            overflow("big", Some(8192)),
         ),
         (
             413,
             r#"{"error":{"message":"Your input exceeds the context window of this model","code":"context_length_exceeded"}}"#,
-            overflow("Your input exceeds the context window of this model"),
+            overflow("Your input exceeds the context window of this model", None),
         ),
         (
             400,
-            "we saw sk-very-secret at 127.0.0.1",
-            refused(400, "we saw [removed] at [removed]", None),
+            "we saw sk-very-secret at 127.0.0.1, and Bearer 0123456789",
+            refused(400, "we saw [removed] at [removed], and Bearer [removed]", None),
         ),
     ];
     for (status, body, expected) in cases {
@@ -198,80 +233,6 @@ async fn long_error_bodies_are_cut() {
         panic!("not refused")
     };
     assert_eq!(message.len(), 2 << 10);
-}
-
-#[tokio::test]
-async fn the_upstreams_own_wait_is_kept() {
-    let turns = |header: &str| {
-        format!(
-            "[[turn]]\nstatus = 429\nbody = 'x'\nheaders = {{ {header} }}\n[[turn]]\ntext = \"fine\""
-        )
-    };
-    let mut bench = Bench::new(&turns("retry-after-ms = \"7\"")).await;
-    assert_eq!(bench.ask().await.expect("the second attempt").text, "fine");
-    assert_eq!(bench.retried[0].1, Duration::from_millis(7));
-    let mut bench = Bench::new(&turns("Retry-After = \"0\"")).await;
-    assert_eq!(bench.ask().await.expect("the second attempt").text, "fine");
-    let hour = Some(Duration::from_secs(3600));
-    let mut bench = Bench::new(&turns("Retry-After = \"3600\"")).await;
-    let expected = UpstreamError::RateLimited { retry_after: hour, message: "x".to_owned() };
-    assert_eq!(bench.ask().await, Err(expected), "longer than what is left: at once");
-    let mut bench = Bench::new(&turns("x-should-retry = \"false\"")).await;
-    let expected = UpstreamError::RateLimited { retry_after: None, message: "x".to_owned() };
-    assert_eq!(bench.ask().await, Err(expected));
-}
-
-#[tokio::test]
-async fn every_wait_has_an_end() {
-    let short = Duration::from_millis(50);
-    let timed_out = |waiting| Err(UpstreamError::TimedOut { waiting });
-
-    let first = Timers { first_event: short, ..timers() };
-    let mut bench = Bench::with_timers("[[turn]]\ntext = \"late\"\npause_ms = 600000", first).await;
-    assert_eq!(bench.ask().await, timed_out(Wait::FirstEvent));
-    assert_eq!(bench.retried.len(), 0, "a slow model is not asked to begin anew");
-
-    let idle = Timers { idle: short, ..timers() };
-    let pieces =
-        "[[turn]]\ntext = \"late\"\npiece_pause_ms = 600000\nrepeat = 2\n[[turn]]\ntext = \"fine\"";
-    let mut bench = Bench::with_timers(pieces, idle).await;
-    assert_eq!(bench.ask().await.expect("the third attempt").text, "fine");
-    assert_eq!(
-        bench.reasons(),
-        ["the upstream took too long: its answer stopped without an end"; 2]
-    );
-
-    let mut bench = Bench::new("[[turn]]\ntext = \"late\"\npause_ms = 600000").await;
-    assert_eq!(bench.ask_within(short).await, timed_out(Wait::Deadline));
-    let before = bench.running.requests().len();
-    assert_eq!(bench.ask_within(Duration::ZERO).await, timed_out(Wait::Deadline));
-    assert_eq!(bench.running.requests().len(), before, "nothing is sent after the deadline");
-}
-
-#[tokio::test]
-async fn comments_are_no_progress() {
-    let listener = TcpListener::bind(LOOPBACK).await.expect("a listener");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            // An answer before its request would be a broken connection.
-            let mut request = [0; 16 << 10];
-            let _ = socket.read(&mut request).await;
-            let start = "HTTP/1.1 200 OK\r\n\r\ndata: {\"choices\":[]}\n\n";
-            let mut sent = socket.write_all(start.as_bytes()).await;
-            while sent.is_ok() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                sent = socket.write_all(b": alive\n\nevent: ping\ndata: {}\n\n").await;
-            }
-        }
-    });
-    let mut bench = Bench::new("[[turn]]\ntext = \"x\"").await;
-    let timers = Timers { idle: Duration::from_millis(50), ..timers() };
-    let settings =
-        UpstreamSettings { base_url: format!("http://{address}/v1"), api_key: None, timers };
-    bench.upstream = Upstream::new(settings).expect("a client");
-    assert_eq!(bench.ask().await, Err(UpstreamError::TimedOut { waiting: Wait::NextEvent }));
-    assert_eq!(bench.retried.len(), 2);
 }
 
 #[tokio::test]
@@ -315,31 +276,9 @@ async fn connections_are_used_again() {
             });
         }
     });
-    let settings = UpstreamSettings {
-        base_url: format!("http://{address}/v1"),
-        api_key: None,
-        timers: timers(),
-    };
-    bench.upstream = Upstream::new(settings).expect("a client");
+    bench.upstream = upstream_at(address, timers());
     for n in 1..=20 {
         assert_eq!(bench.ask().await.expect("a reply").text, format!("fine {n}"));
     }
     assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 1);
-}
-
-#[tokio::test]
-async fn nobody_there() {
-    let mut bench = Bench::new("[[turn]]\ntext = \"x\"").await;
-    let listener = TcpListener::bind(LOOPBACK).await.expect("a listener");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
-    let settings = UpstreamSettings {
-        base_url: format!("http://{address}/v1"),
-        api_key: None,
-        timers: timers(),
-    };
-    bench.upstream = Upstream::new(settings).expect("a client");
-    let err = bench.ask().await.expect_err("nobody listens");
-    assert_eq!(err, UpstreamError::Unreachable { what: "the connection was refused" });
-    assert_eq!(bench.retried.len(), 2);
 }

@@ -115,6 +115,7 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
         base_url: config.upstream.base_url.clone(),
         api_key: None,
         timers: Timers::default(),
+        window: None,
     };
     let upstream = crate::upstream::Upstream::new(settings).expect("an upstream");
     let sources = Source::all(&config.plugins, |_| unreachable!("no plugin is a file"));

@@ -5,16 +5,17 @@
 //! sandbox's to say. So it refuses only what is hardly ever meant, and looks only where a
 //! command stands: a text that mentions `rm -rf /` is a text.
 //!
-//! Configuration: `deny = ["terraform apply", …]` adds commands by their first words.
+//! Configuration: `deny = ["terraform apply", "git push *", …]` adds commands; see `pattern`.
 
 mod command;
+mod pattern;
 mod rules;
 mod script;
 
 use harness_sdk::{Denial, Effects, Guard, Input, Proposal, export_guard};
 use serde_json::Value;
 
-use script::Simple;
+use pattern::Pattern;
 
 /// The component.
 pub struct Denylist;
@@ -37,32 +38,23 @@ impl Guard for Denylist {
     }
 }
 
-/// The first words of each command that the configuration adds.
-fn configured(config: &str) -> Result<Vec<Vec<String>>, String> {
+/// The commands that the configuration adds.
+fn configured(config: &str) -> Result<Vec<Pattern>, String> {
     let wrong = || {
-        "the guard `denylist` can't read its configuration: `deny` must be a list of texts. A \
-         person must mend it; answer with what you have"
+        "the guard `denylist` can't read its configuration: `deny` must be a list of texts, each of \
+         which names a command. A person must mend it; answer with what you have"
             .to_owned()
     };
     let config: Value = serde_json::from_str(config).map_err(|_| wrong())?;
     let Some(denied) = config.get("deny") else {
         return Ok(Vec::new());
     };
-    denied
-        .as_array()
-        .ok_or_else(wrong)?
-        .iter()
-        .map(|entry| {
-            let words = entry.as_str().ok_or_else(wrong)?.split_whitespace();
-            Ok(words.map(str::to_owned).collect::<Vec<_>>())
-        })
-        .filter(|words| !words.as_ref().is_ok_and(Vec::is_empty))
-        .collect()
+    let denied = denied.as_array().ok_or_else(wrong)?.iter();
+    denied.map(|entry| entry.as_str().and_then(Pattern::new).ok_or_else(wrong)).collect()
 }
 
-fn judge(script: &str, denied: &[Vec<String>]) -> Option<Denial> {
-    let commands: Vec<Simple> = script::commands(script);
-    rules::first(&commands, denied)
+fn judge(script: &str, denied: &[Pattern]) -> Option<Denial> {
+    rules::first(script, &script::read(script), denied)
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 
 use harness_sdk::Denial;
 
-use crate::command::{self, bare, name};
-use crate::script::Simple;
+use crate::command::{self, bare, is_fetcher, name};
+use crate::pattern::Pattern;
+use crate::script::{PLAIN_DOLLAR, Read, SUBSTITUTION, Simple};
 
 /// Directories whose recursive removal is never meant.
 const SYSTEM: [&str; 16] = [
@@ -14,7 +15,7 @@ const SYSTEM: [&str; 16] = [
     "/sbin", "/sys", "/usr", "/var", "$HOME",
 ];
 /// Devices that take output without harm.
-const HARMLESS: [&str; 8] = [
+const HARMLESS: [&str; 10] = [
     "/dev/null",
     "/dev/stdout",
     "/dev/stderr",
@@ -23,28 +24,51 @@ const HARMLESS: [&str; 8] = [
     "/dev/shm/",
     "/dev/full",
     "/dev/pts/",
+    "/dev/tcp/",
+    "/dev/udp/",
 ];
 
 type Rule = fn(&[String], &[&str]) -> Option<Denial>;
 
 const RULES: [Rule; 6] = [remove, change_mode, make_filesystem, copy_to_device, switch_off, git];
 
-/// The first accident among the commands.
-pub(crate) fn first(commands: &[Simple], denied: &[Vec<String>]) -> Option<Denial> {
-    if let Some(denial) = fork_bomb(commands) {
-        return Some(denial);
-    }
-    let mut is_fetched = false;
+/// Words without which no rule of ours is about a script.
+const NAMES: [&str; 12] = [
+    "rm", "chmod", "chown", "chgrp", "mkfs", "dd", "shutdown", "reboot", "halt", "poweroff",
+    "telinit", "push",
+];
+
+/// Most characters of a command that a refusal repeats.
+const SHOWN_CHARS: usize = 120;
+
+/// The first accident in a script.
+pub(crate) fn first(script: &str, read: &Read, denied: &[Pattern]) -> Option<Denial> {
+    fork_bomb(&read.commands)
+        .or_else(|| among(&read.commands, denied))
+        .or_else(|| unread(script, read, denied))
+}
+
+fn among(commands: &[Simple], denied: &[Pattern]) -> Option<Denial> {
+    let mut fetched: Option<String> = None;
     for simple in commands {
         let words = bare(&simple.words);
-        is_fetched &= simple.is_piped;
-        if command::is_shell(words) && (is_fetched || runs_fetched(words)) {
-            return Some(Denial::new(
-                "fetched-script",
-                "a script from the network would run unread: save it to a file, read it, then run it",
-            ));
+        fetched = fetched.filter(|_| simple.is_piped);
+        if command::is_shell(words) {
+            let run = fetched.clone().or_else(|| runs_fetched(words));
+            if let Some(fetcher) = run {
+                return Some(Denial::new(
+                    "fetched-script",
+                    format!(
+                        "`{}` would run unread what `{fetcher}` brings: save it to a file, read it, \
+                         then run it",
+                        shown(words)
+                    ),
+                ));
+            }
         }
-        is_fetched |= words.first().is_some_and(|word| is_fetcher(name(word)));
+        if words.first().is_some_and(|word| is_fetcher(word)) {
+            fetched = Some(shown(words));
+        }
         if let Some(denial) = judge(words, &simple.outputs, denied) {
             return Some(denial);
         }
@@ -52,25 +76,56 @@ pub(crate) fn first(commands: &[Simple], denied: &[Vec<String>]) -> Option<Denia
     None
 }
 
-fn judge(words: &[String], outputs: &[String], denied: &[Vec<String>]) -> Option<Denial> {
+/// A script that cannot be read to its end is refused when a word in it is one that a rule is
+/// about: that word may be a command in the part that was not read.
+fn unread(script: &str, read: &Read, denied: &[Pattern]) -> Option<Denial> {
+    let why = read.unread?;
+    let is_of_word = |c: char| c.is_alphanumeric() || "_-.+".contains(c);
+    let words: Vec<&str> =
+        script.split(|c| !is_of_word(c)).filter(|word| !word.is_empty()).collect();
+    let is_named = |word: &&&str| NAMES.contains(*word) || word.starts_with("mkfs.");
+    let named = words.iter().find(is_named).map(|word| (*word).to_owned());
+    let named = named.or_else(|| {
+        let pattern = denied.iter().find(|pattern| pattern.may_be_among(&words))?;
+        Some(pattern.text().to_owned())
+    })?;
+    Some(Denial::new(
+        "unread",
+        format!(
+            "the command cannot be read to its end, because {why}, and it holds `{named}`: mend it, \
+             or write it in several calls"
+        ),
+    ))
+}
+
+/// A command as a refusal repeats it.
+fn shown(words: &[String]) -> String {
+    let line = words.join(" ").replace(PLAIN_DOLLAR, "$").replace(SUBSTITUTION, "$(…)");
+    match line.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn judge(words: &[String], outputs: &[String], denied: &[Pattern]) -> Option<Denial> {
     if let Some(device) = outputs.iter().find(|path| is_device(path)) {
         return Some(Denial::new(
             "device",
             format!("writing to `{device}` would destroy what it holds: write to a file"),
         ));
     }
-    let command = name(words.first()?);
-    for entry in denied {
-        let given = std::iter::once(command).chain(words[1..].iter().map(String::as_str));
-        if entry.len() <= words.len() && given.zip(entry).all(|(word, entry)| word == entry) {
-            return Some(Denial::new(
-                "configured",
-                format!(
-                    "`{}` is denied by the configuration: do without it, or say in your answer that it is needed",
-                    entry.join(" ")
-                ),
-            ));
-        }
+    words.first()?;
+    let given = without_git_options(words);
+    if let Some(pattern) = denied.iter().find(|pattern| pattern.matches(&given)) {
+        return Some(Denial::new(
+            "configured",
+            format!(
+                "`{}` is denied by the configuration's `{}`: do without it, or say in your answer \
+                 that it is needed",
+                shown(words),
+                pattern.text()
+            ),
+        ));
     }
     let operands: Vec<&str> =
         words[1..].iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
@@ -179,39 +234,42 @@ fn switch_off(words: &[String], operands: &[&str]) -> Option<Denial> {
     })
 }
 
+/// The words of a command; of `git`, without the options before the subcommand.
+fn without_git_options(words: &[String]) -> Vec<&str> {
+    let mut given: Vec<&str> = words.iter().map(String::as_str).collect();
+    if name(given[0]) == "git" {
+        while let Some(option) = given.get(1).filter(|word| word.starts_with('-')) {
+            let takes_value = matches!(*option, "-C" | "-c" | "--git-dir" | "--work-tree");
+            given.drain(1..(2 + usize::from(takes_value)).min(given.len()));
+        }
+    }
+    given
+}
+
 fn git(words: &[String], _operands: &[&str]) -> Option<Denial> {
-    if name(&words[0]) != "git" {
+    let given = without_git_options(words);
+    if name(given[0]) != "git" || given.get(1) != Some(&"push") {
         return None;
     }
-    let mut rest = &words[1..];
-    // Options of git itself, two of them with a value.
-    while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
-        let takes_value = matches!(option.as_str(), "-C" | "-c");
-        rest = rest.get(1 + usize::from(takes_value)..).unwrap_or_default();
-    }
-    if rest.first()? != "push" {
-        return None;
-    }
-    let is_forced = has_option(rest, &['f'], "--force")
+    let rest: Vec<String> = given[1..].iter().map(|word| (*word).to_owned()).collect();
+    let is_forced = has_option(&rest, &['f'], "--force")
         || rest[1..].iter().any(|word| word.starts_with('+') && word.len() > 1);
     is_forced.then(|| {
         Denial::new(
             "force-push",
-            "a forced push can remove other people's commits: use `git push --force-with-lease`, or a new branch",
+            format!(
+                "`{}` can remove other people's commits: use `git push --force-with-lease`, or a \
+                 new branch",
+                shown(words)
+            ),
         )
     })
 }
 
-fn is_fetcher(command: &str) -> bool {
-    matches!(command, "curl" | "wget" | "fetch")
-}
-
-/// `sh -c "$(curl …)"`, `bash <(curl …)`.
-fn runs_fetched(words: &[String]) -> bool {
-    words[1..].iter().any(|word| {
-        let script = word.strip_prefix("$(").or_else(|| word.strip_prefix("<("));
-        script.and_then(|script| script.split_whitespace().next()).is_some_and(is_fetcher)
-    })
+/// `sh -c "$(curl …)"`, `bash <(curl …)`: the name of what fetches.
+fn runs_fetched(words: &[String]) -> Option<String> {
+    let fetchers = words[1..].iter().filter_map(|word| word.strip_prefix(SUBSTITUTION));
+    fetchers.map(name).find(|word| is_fetcher(word)).map(str::to_owned)
 }
 
 /// A function that pipes itself into itself in the background.
@@ -224,6 +282,10 @@ fn fork_bomb(commands: &[Simple]) -> Option<Denial> {
         })
     });
     is_bomb.then(|| {
-        Denial::new("fork-bomb", "this starts processes without end: start a fixed number of them")
+        Denial::new(
+            "fork-bomb",
+            "a function that pipes into itself in the background starts processes without end: \
+             start a fixed number of them",
+        )
     })
 }

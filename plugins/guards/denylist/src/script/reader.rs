@@ -1,306 +1,308 @@
-//! Reads one script, character by character.
+//! Reads one script in one pass.
 //!
-//! Never fails: an open quote or bracket ends with the script.
+//! Never fails: what stays open at the end, or closes what was not open, is noted, and everything
+//! up to there is in the list. Brackets are followed to a fixed depth, since each costs stack.
+
+mod draft;
+mod quote;
 
 use super::{PLAIN_DOLLAR, Simple};
+use draft::{Draft, Role};
 
-/// Words after which a command begins.
-const KEYWORDS: [&str; 12] =
-    ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "coproc", "fi"];
+/// How deep brackets are followed.
+const MAX_DEPTH: usize = 40;
+
+/// A script inside a script.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Inner {
+    Script(String),
+    /// Text in which only substitutions count.
+    Text(String),
+}
+
+impl Inner {
+    /// The text of an argument; a literal dollar for this shell is one for the inner to expand.
+    pub(super) fn script(text: String) -> Inner {
+        Inner::Script(text.replace(PLAIN_DOLLAR, "$"))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let (Inner::Script(text) | Inner::Text(text)) = self;
+        text.len()
+    }
+}
 
 /// What a script holds.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    chars: Vec<char>,
-    at: usize,
-    simple: Simple,
-    /// The word being read; `None` between words.
-    word: Option<String>,
-    /// What the next word is for.
-    role: Role,
-    /// Here-documents whose bodies start after the next line ending: the delimiter, and whether
-    /// leading tabs are dropped.
-    awaited: Vec<(String, bool)>,
-    pub(crate) commands: Vec<Simple>,
-    /// Scripts inside substitutions.
-    pub(crate) inner: Vec<String>,
-    /// Here-documents, each with the place of the command that reads it.
-    pub(crate) documents: Vec<(usize, String)>,
+pub(super) struct Reader<'a> {
+    /// What was not read yet.
+    rest: &'a str,
+    depth: usize,
+    /// Inside `((…))`, where `<<` shifts and `#` is a number's base.
+    arithmetic: usize,
+    /// Here-documents whose bodies start after the next line ending.
+    awaited: Vec<Awaited>,
+    /// Of the list that is being read.
+    pub(super) commands: Vec<Simple>,
+    /// Commands of substitutions, which go behind all others.
+    substituted: Vec<Simple>,
+    pub(super) documents: Vec<String>,
+    pub(super) inner: Vec<Inner>,
+    pub(super) unread: Option<&'static str>,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    #[default]
-    Argument,
-    Output,
-    Input,
-    Delimiter {
-        drops_tabs: bool,
-    },
+#[derive(Debug)]
+struct Awaited {
+    place: usize,
+    delimiter: String,
+    drops_tabs: bool,
+    expands: bool,
 }
 
-impl Reader {
-    pub(crate) fn read(script: &str) -> Reader {
-        let mut reader = Reader { chars: script.chars().collect(), ..Reader::default() };
-        while reader.at < reader.chars.len() {
-            reader.step();
+/// What a list of commands ends with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Script,
+    Bracket,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn read(inner: &'a Inner) -> Reader<'a> {
+        let (Inner::Script(text) | Inner::Text(text)) = inner;
+        let mut reader = Reader { rest: text, ..Reader::default() };
+        match inner {
+            Inner::Script(_) => reader.list(End::Script, false),
+            Inner::Text(_) => {
+                let mut draft = Draft::default();
+                while let Some(c) = reader.next() {
+                    reader.expanded(c, &mut draft);
+                }
+            }
         }
-        reader.end_command();
+        let substituted = std::mem::take(&mut reader.substituted);
+        reader.commands.extend(substituted);
         reader
     }
 
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.chars.get(self.at + ahead).copied()
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
     }
 
-    fn push(&mut self, c: char) {
-        self.word.get_or_insert_default().push(c);
+    fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
     }
 
-    fn step(&mut self) {
-        let c = self.chars[self.at];
-        self.at += 1;
-        match c {
-            '\'' => {
-                self.word.get_or_insert_default();
-                while let Some(c) = self.next_until('\'') {
-                    self.push(if c == '$' { PLAIN_DOLLAR } else { c });
-                }
-            }
-            '"' => self.double_quoted(),
-            '\\' => match self.peek(0) {
-                Some('\n') => self.at += 1,
-                Some(c) => {
-                    self.at += 1;
-                    self.push(if c == '$' { PLAIN_DOLLAR } else { c });
-                }
-                None => {}
-            },
-            '$' => self.dollar(),
-            '`' => self.backquoted(),
-            '#' if self.word.is_none() => {
-                while self.peek(0).is_some_and(|c| c != '\n') {
-                    self.at += 1;
-                }
-            }
-            ' ' | '\t' | '\r' => self.end_word(),
-            '\n' => {
-                self.end_command();
-                self.skip_documents();
-            }
-            ';' | '(' | ')' => self.bracket_or_end(c),
-            '|' => {
-                self.end_command();
-                if matches!(self.peek(0), Some('|')) {
-                    self.at += 1;
-                } else {
-                    self.at += usize::from(self.peek(0) == Some('&'));
-                    self.simple.is_piped = true;
-                }
-            }
-            '&' => self.ampersand(),
-            '<' | '>' => self.redirection(c),
-            '~' if self.word.is_none() && self.role == Role::Argument => {
-                self.word = Some("$HOME".to_owned());
-            }
-            c => self.push(c),
+    fn take(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn note(&mut self, why: &'static str) {
+        self.unread.get_or_insert(why);
+    }
+
+    /// Reads commands up to `end`. The first reads a pipe when the brackets do.
+    fn list(&mut self, end: End, is_piped: bool) {
+        let mut draft = Draft::default();
+        draft.simple.is_piped = is_piped;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            self.note("brackets are nested too deeply in it");
+            self.rest = "";
         }
-    }
-
-    fn next_until(&mut self, end: char) -> Option<char> {
-        let c = self.peek(0)?;
-        self.at += 1;
-        (c != end).then_some(c)
-    }
-
-    fn double_quoted(&mut self) {
-        self.word.get_or_insert_default();
-        while let Some(c) = self.next_until('"') {
-            match (c, self.peek(0)) {
-                ('\\', Some('\n')) => self.at += 1,
-                ('\\', Some(next @ ('"' | '\\' | '$' | '`'))) => {
-                    self.at += 1;
-                    self.push(if next == '$' { PLAIN_DOLLAR } else { next });
-                }
-                ('$', _) => self.dollar(),
-                ('`', _) => self.backquoted(),
-                (c, _) => self.push(c),
-            }
-        }
-    }
-
-    /// After a `$`: a substitution's script is kept, and its text stays in the word.
-    fn dollar(&mut self) {
-        if self.peek(0) == Some('(') {
-            self.at += 1;
-            let script = self.bracketed();
-            let word = self.word.get_or_insert_default();
-            word.push_str("$(");
-            word.push_str(&script);
-            word.push(')');
-            self.inner.push(script);
-        } else if self.peek(0) == Some('{') {
-            // `${HOME}` is `$HOME`; anything more stays as it is written.
-            let rest = &self.chars[self.at + 1..];
-            let is_of_name = |c: &&char| c.is_ascii_alphanumeric() || **c == '_';
-            let name: String = rest.iter().take_while(is_of_name).collect();
-            let is_plain = rest.get(name.len()) == Some(&'}');
-            self.push('$');
-            if is_plain {
-                self.at += name.len() + 2;
-                self.word.get_or_insert_default().push_str(&name);
-            }
-        } else {
-            self.push('$');
-        }
-    }
-
-    fn backquoted(&mut self) {
-        let mut script = String::new();
-        while let Some(c) = self.next_until('`') {
-            script.push(c);
-        }
-        let word = self.word.get_or_insert_default();
-        word.push_str("$(");
-        word.push_str(&script);
-        word.push(')');
-        self.inner.push(script);
-    }
-
-    /// The text up to the bracket that closes, quotes respected.
-    fn bracketed(&mut self) -> String {
-        let start = self.at;
-        let mut open = 1;
-        let mut quote = None;
-        while let Some(c) = self.peek(0) {
-            self.at += 1;
-            match (quote, c) {
-                (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-                (Some('\''), _) => {}
-                (_, '\\') => self.at += 1,
-                (Some(_), _) => {}
-                (None, '\'' | '"') => quote = Some(c),
-                (None, '(') => open += 1,
-                (None, ')') => open -= 1,
-                (None, _) => {}
-            }
-            if open == 0 {
+        let mut is_closed = end == End::Script;
+        while let Some(c) = self.next() {
+            if c == ')' && end == End::Bracket && !draft.is_pattern && !draft.is_test() {
+                is_closed = true;
                 break;
             }
+            self.step(c, &mut draft);
         }
-        let end = if open == 0 { self.at - 1 } else { self.at.min(self.chars.len()) };
-        self.at = self.at.min(self.chars.len());
-        self.chars[start..end].iter().collect()
+        if !is_closed {
+            self.note("a bracket is not closed in it");
+        }
+        self.end_command(&mut draft);
+        self.depth -= 1;
     }
 
-    fn bracket_or_end(&mut self, c: char) {
-        if c == '(' && self.peek(0) == Some(')') && self.word.is_some() {
-            self.at += 1;
-            self.simple.is_definition = true;
-        }
-        self.end_command();
-    }
-
-    fn ampersand(&mut self) {
-        match self.peek(0) {
-            Some('&') => {
-                self.at += 1;
-                self.end_command();
+    fn step(&mut self, c: char, draft: &mut Draft) {
+        match c {
+            '\'' => {
+                draft.quote();
+                self.quoted(draft);
             }
-            Some('>') => {
-                self.end_word();
-                self.at += 1;
-                self.at += usize::from(self.peek(0) == Some('>'));
-                self.role = Role::Output;
+            '"' => self.double_quoted(draft),
+            '\\' => self.escaped(draft),
+            '$' if self.take("'") => self.ansi_quoted(draft),
+            '$' if self.take("\"") => self.double_quoted(draft),
+            '$' => self.dollar(draft, false),
+            '`' => self.backquoted(draft),
+            '#' if draft.word.is_none() && self.arithmetic == 0 => {
+                let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                self.rest = &self.rest[end..];
+            }
+            ' ' | '\t' | '\r' => self.end_word(draft),
+            '(' | ')' | '<' | '>' | '|' | '&' if draft.is_test() => draft.push(c),
+            '\n' => {
+                self.end_command(draft);
+                self.read_documents();
+            }
+            ';' => {
+                let is_branch = draft.cases > 0 && (self.take(";") || self.peek() == Some('&'));
+                self.take("&");
+                self.end_command(draft);
+                draft.is_pattern = is_branch;
+            }
+            '(' => self.bracket(draft),
+            ')' if draft.is_pattern => {
+                self.end_word(draft);
+                draft.simple = Simple::default();
+                draft.is_pattern = false;
+            }
+            ')' => {
+                self.note("a bracket closes nothing in it");
+                self.end_command(draft);
+            }
+            '|' if draft.is_pattern => self.end_word(draft),
+            '|' => {
+                self.end_command(draft);
+                if !self.take("|") {
+                    self.take("&");
+                    draft.simple.is_piped = true;
+                }
+            }
+            '&' => self.ampersand(draft),
+            '<' | '>' => self.redirection(c, draft),
+            '~' if draft.word.is_none() && draft.role == Role::Argument => {
+                draft.word = Some("$HOME".to_owned());
+            }
+            c => draft.push(c),
+        }
+    }
+
+    fn bracket(&mut self, draft: &mut Draft) {
+        let before = draft.word.as_deref().and_then(|word| word.chars().next_back());
+        if draft.is_pattern {
+            // The optional bracket before a pattern.
+        } else if self.peek() == Some(')') && before != Some('=') && draft.has_words() {
+            self.next();
+            draft.simple.is_definition = true;
+            self.end_command(draft);
+        } else if before.is_some_and(|c| "=?*+@!".contains(c)) {
+            // A list of values, or a pattern of file names: words, and no command.
+            let commands = self.commands.len();
+            self.list(End::Bracket, false);
+            self.commands.truncate(commands);
+        } else {
+            let is_arithmetic = !draft.has_words() && self.peek() == Some('(');
+            self.arithmetic += usize::from(is_arithmetic);
+            self.end_word(draft);
+            self.list(End::Bracket, draft.simple.is_piped);
+            self.arithmetic -= usize::from(is_arithmetic);
+        }
+    }
+
+    fn ampersand(&mut self, draft: &mut Draft) {
+        if self.take("&") {
+            self.end_command(draft);
+        } else if self.take(">") {
+            self.end_word(draft);
+            self.take(">");
+            draft.role = Role::Output;
+        } else {
+            self.end_word(draft);
+            draft.simple.is_background = true;
+            self.end_command(draft);
+        }
+    }
+
+    fn redirection(&mut self, c: char, draft: &mut Draft) {
+        if self.take("(") {
+            draft.word.get_or_insert_default();
+            return self.substitution(draft);
+        }
+        if c == '<' && self.arithmetic > 0 {
+            return draft.push(c);
+        }
+        // A number right before is the descriptor, not a word.
+        let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+        if draft.word.as_ref().is_some_and(is_number) {
+            draft.word = None;
+        }
+        self.end_word(draft);
+        draft.role = match c {
+            '<' if self.take("<<") => Role::Text,
+            '<' if self.take("<") => Role::Delimiter { drops_tabs: self.take("-") },
+            '<' if self.take(">") => Role::Output,
+            // To or from another descriptor; `>&` may name a file as well.
+            '<' => {
+                self.take("&");
+                Role::Input
             }
             _ => {
-                self.end_word();
-                self.simple.is_background = true;
-                self.end_command();
+                let _ = self.take(">") || self.take("|") || self.take("&");
+                Role::Output
             }
-        }
+        };
     }
 
-    fn redirection(&mut self, c: char) {
-        // A number right before is the descriptor, not a word.
-        let is_number = |word: &String| word.chars().all(|c| c.is_ascii_digit());
-        if self.word.as_ref().is_some_and(is_number) {
-            self.word = None;
-        }
-        self.end_word();
-        match (c, self.peek(0), self.peek(1)) {
-            (_, Some('('), _) => {
-                self.at += 1;
-                let script = self.bracketed();
-                self.word = Some(format!("{c}({script})"));
-                self.inner.push(script);
-            }
-            ('<', Some('<'), Some('<')) => {
-                self.at += 2;
-                self.role = Role::Input;
-            }
-            ('<', Some('<'), next) => {
-                let drops_tabs = next == Some('-');
-                self.at += 1 + usize::from(drops_tabs);
-                self.role = Role::Delimiter { drops_tabs };
-            }
-            // To or from another descriptor.
-            (_, Some('&'), _) => {
-                self.at += 1;
-                self.role = Role::Input;
-            }
-            ('<', ..) => self.role = Role::Input,
-            (_, Some('>' | '|'), _) => {
-                self.at += 1;
-                self.role = Role::Output;
-            }
-            _ => self.role = Role::Output,
-        }
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        match std::mem::take(&mut self.role) {
-            Role::Argument => {
-                let is_keyword = self.simple.words.is_empty() && KEYWORDS.contains(&&*word);
-                if !is_keyword {
-                    self.simple.words.push(word);
-                }
-            }
-            Role::Output => self.simple.outputs.push(word),
+    fn end_word(&mut self, draft: &mut Draft) {
+        let is_quoted = std::mem::take(&mut draft.is_quoted);
+        let Some(word) = draft.word.take() else { return };
+        match std::mem::take(&mut draft.role) {
+            Role::Argument => draft.argument(word, is_quoted),
+            Role::Output => draft.simple.outputs.push(word),
             Role::Input => {}
-            Role::Delimiter { drops_tabs } => self.awaited.push((word, drops_tabs)),
+            Role::Text => {
+                draft.simple.documents.push(self.documents.len());
+                self.documents.push(word);
+            }
+            Role::Delimiter { drops_tabs } => {
+                let place = self.documents.len();
+                draft.simple.documents.push(place);
+                self.documents.push(String::new());
+                let expands = !is_quoted;
+                self.awaited.push(Awaited { place, delimiter: word, drops_tabs, expands });
+            }
         }
     }
 
-    fn end_command(&mut self) {
-        self.end_word();
-        self.role = Role::Argument;
-        let simple = std::mem::take(&mut self.simple);
-        if simple.words.is_empty() && simple.outputs.is_empty() {
-            // `|` and a line ending, or `{` and a line ending: the pipe goes on.
-            self.simple.is_piped = simple.is_piped;
-        } else {
+    fn end_command(&mut self, draft: &mut Draft) {
+        self.end_word(draft);
+        draft.role = Role::Argument;
+        if draft.is_pattern {
+            return;
+        }
+        let simple = std::mem::take(&mut draft.simple);
+        if !simple.words.is_empty() || !simple.outputs.is_empty() {
             self.commands.push(simple);
+        } else {
+            // `|` and a line ending, or `{` and a line ending: the pipe goes on.
+            draft.simple.is_piped = simple.is_piped;
         }
     }
 
-    /// Bodies of here-documents are text, and belong to the command before.
-    fn skip_documents(&mut self) {
-        for (delimiter, drops_tabs) in std::mem::take(&mut self.awaited) {
+    /// Bodies of here-documents are text; in those with a plain delimiter substitutions count.
+    fn read_documents(&mut self) {
+        for awaited in std::mem::take(&mut self.awaited) {
             let mut body = String::new();
-            while self.at < self.chars.len() {
-                let rest = &self.chars[self.at..];
-                let line: String = rest.iter().take_while(|c| **c != '\n').collect();
-                self.at = (self.at + line.chars().count() + 1).min(self.chars.len());
-                let bare = if drops_tabs { line.trim_start_matches('\t') } else { &line };
-                if bare == delimiter {
+            while !self.rest.is_empty() {
+                let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                self.rest = rest;
+                let line = if awaited.drops_tabs { line.trim_start_matches('\t') } else { line };
+                if line == awaited.delimiter {
                     break;
                 }
-                body.push_str(bare);
+                body.push_str(line);
                 body.push('\n');
             }
-            self.documents.push((self.commands.len().saturating_sub(1), body));
+            if awaited.expands && body.contains(['$', '`']) {
+                self.inner.push(Inner::Text(body.clone()));
+            }
+            self.documents[awaited.place] = body;
         }
     }
 }
