@@ -82,11 +82,11 @@ impl Audit {
         }));
     }
 
-    /// A request was turned away before it was anybody's run: no token, or not allowed.
-    pub fn refusal(&self, method: &str, path: &str, status: u16, message: &str) {
+    /// A request was turned away: no token (401), or not allowed (403).
+    pub fn refusal(&self, request: &str, method: &str, path: &str, status: u16) {
         self.tell(json!({
             "at_ms": now_ms(), "kind": "refusal",
-            "method": method, "path": path, "status": status, "message": message,
+            "request": request, "method": method, "path": path, "status": status,
         }));
     }
 

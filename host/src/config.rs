@@ -66,6 +66,15 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
 }
 
+impl Config {
+    /// Where the workspaces lie that a client may name; anywhere when None. Whoever reaches us from
+    /// another machine may name only what was set up for that.
+    pub fn named_under(&self) -> Option<&[PathBuf]> {
+        let is_bound = !self.workspace_roots.is_empty() || !self.addr.ip().is_loopback();
+        is_bound.then_some(&self.workspace_roots)
+    }
+}
+
 /// Where models are asked.
 #[derive(Clone)]
 pub struct UpstreamConfig {

@@ -146,6 +146,11 @@ impl Harness {
         &self.ledger
     }
 
+    /// Where commands and denials are told beside the record, if anywhere.
+    pub fn audit(&self) -> Option<&Audit> {
+        self.audit.as_deref()
+    }
+
     /// What is in force.
     pub fn config(&self) -> &Config {
         &self.config

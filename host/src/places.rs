@@ -20,8 +20,8 @@ pub struct Places {
     workspaces: PathBuf,
     /// Whether other servers may make workspaces there too.
     shares_workspaces: bool,
-    /// What a client may name lies under one of these, when there are any.
-    roots: Vec<PathBuf>,
+    /// What a client may name lies under one of these; anywhere, when None.
+    roots: Option<Vec<PathBuf>>,
 }
 
 /// Why the server's own directories cannot be used; for the operator.
@@ -62,7 +62,7 @@ pub enum PlaceError {
     #[error("the directory `{0}` holds the server's `state.dir`, or lies in it")]
     ServersOwn(String),
     /// Under none of the configured roots.
-    #[error("the directory lies under none of the server's `workspace.roots`")]
+    #[error("the directory lies under none of the server's `workspace.roots`, or there are none")]
     OutsideRoots,
 }
 
@@ -76,7 +76,7 @@ impl Places {
     pub fn open(
         state_dir: &Path,
         workspace_root: Option<&Path>,
-        roots: &[PathBuf],
+        roots: Option<&[PathBuf]>,
     ) -> Result<Places, LayoutError> {
         Places::check(state_dir, workspace_root)?;
         let unusable = |path: &Path| {
@@ -94,7 +94,8 @@ impl Places {
             Ok(jail) => Ok(jail.root().to_owned()),
             Err(err) => Err(unusable(root)(std::io::Error::other(err))),
         };
-        let roots = roots.iter().map(canonical).collect::<Result<_, _>>()?;
+        let canonical = |roots: &[PathBuf]| roots.iter().map(canonical).collect();
+        let roots = roots.map(canonical).transpose()?;
         let shares_workspaces = workspaces != own;
         Ok(Places { state, state_path, workspaces, shares_workspaces, roots })
     }
@@ -170,11 +171,16 @@ impl Places {
         if overlaps && !is_fresh {
             return Err(PlaceError::ServersOwn(directory.to_owned()));
         }
-        let is_allowed = self.roots.is_empty() || self.roots.iter().any(|r| root.starts_with(r));
-        if !is_allowed && !is_fresh {
+        if !is_fresh && !self.is_allowed(root) {
             return Err(PlaceError::OutsideRoots);
         }
         root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)
+    }
+
+    /// Whether a client may work in a directory it named, by its canonical path.
+    pub fn is_allowed(&self, directory: &Path) -> bool {
+        let mut roots = self.roots.iter().flatten();
+        self.roots.is_none() || roots.any(|root| directory.starts_with(root))
     }
 
     /// Removes what a session leaves: its spilled outputs, and the workspace if we made it. A
@@ -247,9 +253,9 @@ mod tests {
     fn a_link_does_not_hide_that_they_overlap() {
         let directory = tempfile::tempdir().expect("a directory");
         let (state, link) = (directory.path().join("state"), directory.path().join("link"));
-        Places::open(&state, None, &[]).expect("a layout");
+        Places::open(&state, None, None).expect("a layout");
         std::os::unix::fs::symlink(directory.path(), &link).expect("a link");
-        let opened = Places::open(&state, Some(&link), &[]).map(|_| ());
+        let opened = Places::open(&state, Some(&link), None).map(|_| ());
         assert!(matches!(opened, Err(LayoutError::Overlap { .. })), "{opened:?}");
     }
 }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use tokio::net::{TcpListener, TcpSocket};
@@ -174,7 +174,7 @@ fn layered(routes: Router<Arc<Door>>, door: Arc<Door>) -> Router {
         .layer(from_fn_with_state(door.clone(), caller::check))
         .layer(from_fn_with_state(door.clone(), origin::check))
         .layer(CatchPanicLayer::custom(refuse::panicked))
-        .layer(from_fn(trace::request))
+        .layer(from_fn_with_state(door.clone(), trace::request))
         .with_state(door)
 }
 

@@ -18,6 +18,7 @@ mod limits;
 mod line;
 mod plugins;
 mod runs;
+mod safety;
 mod secrets;
 mod sessions;
 mod tidy;

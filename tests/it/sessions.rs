@@ -190,7 +190,7 @@ async fn a_busy_workspace_can_be_waited_for() {
         let body = rig.body("second");
         let second = rig.chat(&body);
         let letting = async {
-            until("the second waits", || rig.log().matches("run_").count() > 1).await;
+            until("the second waits", || rig.log().contains("waits for run")).await;
             let (_, runs) = rig.json("/v1/runs").await;
             assert_eq!(runs["data"].as_array().unwrap().len(), 2, "{runs:#}");
             assert_eq!(runs["data"][0]["state"], "created");

@@ -36,7 +36,7 @@ impl Boot {
     pub(crate) fn open(loaded: Loaded) -> anyhow::Result<Boot> {
         let Loaded { config, environment, .. } = loaded;
         let root = config.workspace_root.as_deref();
-        let places = Places::open(&config.state_dir, root, &config.workspace_roots)?;
+        let places = Places::open(&config.state_dir, root, config.named_under())?;
         let audit = config.audit_log.as_deref().map(open_audit).transpose()?;
         let path = places.ledger();
         let (ledger, interrupted) = Ledger::open(&path, config.ledger_sync)

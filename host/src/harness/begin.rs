@@ -82,6 +82,7 @@ impl Harness {
             record.note(note.clone());
         }
         if let Err(other) = &hold {
+            tracing::info!(run = id, "waits for run `{other}`");
             record.note(format!("waits for run `{other}`, which is at work in this workspace"));
         }
         let limits = self.limits(&request.limits, &mut record);

@@ -3,6 +3,7 @@
 //! Named by id, by directory, by both (then they must agree) or by neither (then in a fresh
 //! directory). One session per caller and directory.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use harness_jail::{OpenError, Shell};
@@ -37,6 +38,11 @@ impl Harness {
             },
             (None, None) => self.add_session(caller, None).await?,
         };
+        // The roots may have been set since.
+        if !row.fresh && !self.places.is_allowed(Path::new(&row.workspace)) {
+            let message = format!("session `{}`: {}", row.id, PlaceError::OutsideRoots);
+            return Err(Refusal::forbidden(message));
+        }
         let open = self.sessions().get(&row.id);
         match open {
             Some(session) if session.workspace.jail.is_current() => return Ok(session),

@@ -109,7 +109,7 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
     for plugin in bundle::PLUGINS.iter().filter(|plugin| plugin.role != bundle::Role::Profile) {
         config.plugins.entry(plugin.name.to_owned()).or_default().enabled = Some(false);
     }
-    let places = Places::open(&config.state_dir, None, &[]).expect("a state directory");
+    let places = Places::open(&config.state_dir, None, None).expect("a state directory");
     let (ledger, _) = Ledger::open(&places.ledger(), LedgerSync::Normal).expect("a ledger");
     let settings = UpstreamSettings {
         base_url: config.upstream.base_url.clone(),
