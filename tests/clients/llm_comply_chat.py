@@ -1,0 +1,43 @@
+"""The conformance suite `llm-comply`: its tests of chat completions.
+
+Usage: python llm_comply_chat.py PATH_OF_HARNESS. Exits with 1 when a test ends in another way than
+the table says. What is refused by design stands there with its status, so that the day on which it
+is no longer refused shows too.
+"""
+
+import json
+import subprocess
+import sys
+
+import scripted
+
+ANSWERS = """
+[[turn]]
+text = "Hello."
+usage = { prompt = 10, completion = 5, reasoning = 2 }
+"""
+
+# Why a test fails; the rest must pass, without a warning.
+REFUSED = {
+    "chat-tool-calling": "expected HTTP 200",
+    "chat-image-input": "expected HTTP 200",
+}
+
+
+def main(binary):
+    # Without a configured model, a request that names none is the bad one that the suite sends;
+    # and the name of a model that reasons makes it test that too.
+    with scripted.scripted(binary, ANSWERS, model=None) as place:
+        suite = [sys.executable, "-m", "llm_comply.cli", "--format", "openai-chat", "--json"]
+        suite += ["--base-url", place.url, "--api-key", "any", "--model", "gpt-5-scripted"]
+        told = subprocess.run(suite, stdout=subprocess.PIPE, text=True, timeout=120)
+        results = json.loads(told.stdout)["results"]
+        place.kept_the_rules()
+    assert REFUSED.keys() <= {result["id"] for result in results}, results
+    for result in results:
+        expected = "failed" if result["id"] in REFUSED else "passed"
+        assert result["status"] == expected and not result.get("warnings"), result
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
