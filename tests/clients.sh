@@ -8,9 +8,14 @@
 #
 # HARNESS_CLIENTS_DIR: where clients are kept; otherwise a folder in the user's cache.
 set -euo pipefail
+binary=${1:-${CARGO_TARGET_DIR:-$(dirname "${BASH_SOURCE[0]}")/../target}/debug/harness}
+binary=$(realpath -m "$binary")
 cd "$(dirname "${BASH_SOURCE[0]}")/clients"
 
-binary=$(realpath "${1:-${CARGO_TARGET_DIR:-../../target}/debug/harness}")
+if [[ ! -x $binary ]]; then
+    printf 'there is no binary `%s`\nhint: cargo build\n' "$binary" >&2
+    exit 1
+fi
 kept=${HARNESS_CLIENTS_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/harness-clients}
 mkdir -p "$kept"
 kept=$(realpath "$kept")
@@ -22,12 +27,8 @@ readonly limit_seconds=420
 # What a test says by its exit that cannot be made.
 readonly skipped_code=77
 
-# A test has no business beyond loopback; installing has, and may need a proxy for it.
-loopback_only=(env)
-for name in http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY; do
-    loopback_only+=(-u "$name")
-done
-loopback_only+=('NO_PROXY=*' 'no_proxy=*')
+# What a test knows of its surroundings: no proxy, no key, no settings of whoever starts it.
+alone=(env -i "PATH=$PATH" "HOME=$scratch" "TMPDIR=$scratch" LANG=C.UTF-8 'NO_PROXY=*')
 
 passed=0 skipped=0 failed=0
 
@@ -51,20 +52,21 @@ installed() {
 
 make_venv() {
     python3 -m venv "$2" &&
-        "$2/bin/pip" install --quiet --disable-pip-version-check "$1"
+        "$2/bin/pip" install --quiet --retries 1 --disable-pip-version-check "$1"
 }
 
 make_node_modules() {
     mkdir "$1" &&
         cp package.json "$1" &&
-        npm install --prefix "$1" --no-package-lock --no-audit --no-fund --loglevel=error
+        npm install --prefix "$1" --no-package-lock --no-audit --no-fund \
+            --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 }
 
 # run NAME COMMAND…: one line, and what the command said if it failed.
 run() {
     local name=$1 began=$SECONDS code=0
     shift
-    timeout --kill-after=10 "$limit_seconds" "${loopback_only[@]}" "$@" \
+    timeout --kill-after=10 "$limit_seconds" "${alone[@]}" "$@" \
         >"$scratch/said" 2>&1 </dev/null || code=$?
     if ((code == skipped_code)); then
         skip "$name" "$(tail -n 1 "$scratch/said")"
@@ -80,13 +82,14 @@ run() {
 
 # python_client SCRIPT REQUIREMENT
 python_client() {
-    local script=$1 requirement=$2 folder
-    folder=$kept/${script%.py}-$(printf '%s' "$requirement $(python3 -V 2>&1)" | cksum | cut -d' ' -f1)
+    local script=$1 requirement=$2 sum folder
+    sum=$(printf '%s' "$requirement $(python3 -V 2>&1)" | cksum)
+    folder=$kept/${script%.py}-${sum%% *}
     if ! command -v python3 >/dev/null; then
         skip "$script" 'no python3'
     elif ! installed "$folder" make_venv "$requirement"; then
         skip "$script" "\`$requirement\` cannot be installed:"
-        sed 's/^/    /' "$scratch/install"
+        sed -n '1,3s/^/    /p' "$scratch/install"
     else
         run "$script" "$folder/bin/python" -B "$script" "$binary"
     fi
@@ -94,13 +97,14 @@ python_client() {
 
 # node_client SCRIPT, with everything in package.json
 node_client() {
-    local script=$1 folder
-    folder=$kept/node-$(cksum <package.json | cut -d' ' -f1)
+    local script=$1 sum folder
+    sum=$(cksum <package.json)
+    folder=$kept/node-${sum%% *}
     if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
         skip "$script" 'no node, or no npm'
     elif ! installed "$folder" make_node_modules; then
         skip "$script" 'its packages cannot be installed:'
-        sed 's/^/    /' "$scratch/install"
+        sed -n '1,3s/^/    /p' "$scratch/install"
     else
         # A script finds its packages beside itself, not by a path it is told.
         cp ./*.mjs "$scratch"
@@ -117,5 +121,6 @@ python_client llm_comply_chat.py 'llm-comply==0.5.0'
 node_client openai_sdk.mjs
 node_client ai_sdk.mjs
 python_client litellm_proxy.py 'litellm[proxy]==1.108.7'
-printf '%d passed, %d skipped, %d failed in %d s\n' "$passed" "$skipped" "$failed" "$((SECONDS - began))"
+printf '%d passed, %d skipped, %d failed in %d s\n' \
+    "$passed" "$skipped" "$failed" "$((SECONDS - began))"
 ((failed == 0))

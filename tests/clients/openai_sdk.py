@@ -175,10 +175,11 @@ def never_twice(place, stream):
     request = {"model": "harness", "messages": task("fails"), "extra_body": extra}
     if stream:
         # The headers are gone when a streamed run fails, so that the error has no status.
-        ask = lambda: list(client.chat.completions.create(**request, stream=True))
-        err = error_of(openai.APIError, ask)
+        request["stream"] = True
+        err = error_of(openai.APIError, lambda: list(client.chat.completions.create(**request)))
     else:
-        err = error_of(openai.InternalServerError, lambda: client.chat.completions.create(**request))
+        kind = openai.InternalServerError
+        err = error_of(kind, lambda: client.chat.completions.create(**request))
         assert err.status_code == 502, err
     assert err.code == "upstream-failed", err
     assert len(place.requests()) == scripted.REQUESTS_OF_ONE_FAILURE, place.requests()

@@ -69,7 +69,8 @@ export async function scripted(binary, script, test) {
     const mock = ["mock", join(root, "script.toml"), ...listen];
     const upstream = await started(running, binary, mock, env);
     env.HARNESS_UPSTREAM_BASE_URL = upstream;
-    const server = await started(running, binary, ["serve", ...listen, "--log-level", "error"], env);
+    const serve = ["serve", ...listen, "--log-level", "error"];
+    const server = await started(running, binary, serve, env);
     await test({ url: `${server}/v1`, workspace, requests: () => requests(upstream) });
   } finally {
     for (const child of running.reverse()) {
