@@ -50,7 +50,7 @@ repeat = 20
 // What the upstream has to answer for it: the call, and the failure.
 export const REQUESTS_OF_ONE_FAILURE = 2;
 
-// Starts both, has `test` look at them, and stops them in order.
+// Starts both, has `test` look at them, and stops them.
 export async function scripted(binary, script, test) {
   const root = await mkdtemp(join(tmpdir(), "harness-client-"));
   const running = [];
@@ -67,27 +67,26 @@ export async function scripted(binary, script, test) {
       HARNESS_UPSTREAM_API_KEY: "sk-for-the-upstream-alone",
     };
     const mock = ["mock", join(root, "script.toml"), ...listen];
-    const upstream = await started(running, binary, mock, env);
+    const [upstream] = await started(running, binary, mock, env);
     env.HARNESS_UPSTREAM_BASE_URL = upstream;
     const serve = ["serve", ...listen, "--log-level", "error"];
-    const server = await started(running, binary, serve, env);
-    await test({ url: `${server}/v1`, workspace, requests: () => requests(upstream) });
+    const [url, server] = await started(running, binary, serve, env);
+    await test({ url: `${url}/v1`, workspace, requests: () => requests(upstream) });
+    server.kill("SIGTERM");
+    const [code] = await once(server, "exit");
+    assert.equal(code, 0, "the server did not stop in order");
   } finally {
-    for (const child of running.reverse()) {
-      child.kill("SIGTERM");
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    }
+    for (const child of running) child.kill("SIGKILL");
     await rm(root, { recursive: true });
   }
-  assert.deepEqual(running.map((child) => child.exitCode), [0, 0], "both stop in order");
 }
 
-// Starts a process and returns the address that ends its first line.
+// Starts a process and returns the address that ends its first line, and the process.
 async function started(running, binary, words, env) {
   const child = spawn(binary, words, { env, stdio: ["ignore", "pipe", "inherit"] });
   running.push(child);
   for await (const line of createInterface({ input: child.stdout })) {
-    return line.split(" ").at(-1);
+    return [line.split(" ").at(-1), child];
   }
   throw new Error(`\`${words[0]}\` did not start`);
 }
