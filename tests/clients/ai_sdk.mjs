@@ -49,9 +49,9 @@ async function whole(place) {
   assert.equal(again.response.body.harness.session_id, session);
 }
 
-async function streamed(place, prompt) {
+async function streamed(place) {
   const parts = [];
-  const stream = streamText(asked(place, prompt));
+  const stream = streamText(asked(place, "streamed"));
   for await (const part of stream.fullStream) parts.push(part);
   const text = parts.filter((part) => part.type === "text-delta").map((part) => part.text);
   assert.equal(text.join(""), script.ANSWER);
@@ -78,50 +78,53 @@ async function errors(place) {
   }
 }
 
-async function followUp(place) {
+async function slowFollowUp(place) {
   const messages = [
     { role: "user", content: "Is it?" },
     { role: "assistant", content: "It is." },
     { role: "user", content: "And why?" },
   ];
-  const reply = await generateText(asked(place, undefined, { call: { messages } }));
-  assert.equal(reply.text, "Since you asked twice.");
+  const { text } = streamText(asked(place, undefined, { call: { messages } }));
+  assert.equal(await text, script.FOLLOW_UP_ANSWER);
 }
 
 // This SDK does not read `x-should-retry`: a whole reply that fails is repeated unless the caller
 // asks for no retries. An error inside of a stream is never repeated.
 async function failure(place) {
+  const before = (await place.requests()).length;
   await assert.rejects(generateText(asked(place, "fails")), (err) => {
     assert.equal(err.statusCode, 502, `${err}`);
     assert.equal(err.data.error.code, "upstream-failed");
     return true;
   });
-  await once(place);
+  await once(place, before);
 }
 
 async function streamedFailure(place) {
+  const before = (await place.requests()).length;
   const failures = [];
   const onError = ({ error }) => failures.push(error.code);
-  const stream = streamText(asked(place, "fails", { call: { maxRetries: 2, onError } }));
+  const call = { maxRetries: 2, onError };
+  const stream = streamText(asked(place, "fails while streamed", { call }));
   await stream.consumeStream();
   assert.deepEqual(failures, ["upstream-failed"]);
-  await once(place);
+  await once(place, before);
 }
 
-async function once(place) {
-  const seen = await place.requests();
+async function once(place, before) {
+  const seen = (await place.requests()).slice(before);
   assert.equal(seen.length, script.REQUESTS_OF_ONE_FAILURE, JSON.stringify(seen));
 }
 
 await script.scripted(binary, script.RUN, async (place) => {
   await whole(place);
-  await streamed(place, "streamed");
+  await streamed(place);
   await errors(place);
   const broken = (await place.requests()).filter((seen) => seen.violations.length > 0);
   assert.deepEqual(broken, []);
 });
-await script.scripted(binary, script.SLOW_RUN, (place) => streamed(place, "slowly"));
-await script.scripted(binary, script.FOLLOW_UP, followUp);
-for (const test of [failure, streamedFailure]) {
-  await script.scripted(binary, script.FAILS_AFTER_TOOL, test);
-}
+await script.scripted(binary, script.SLOW_FOLLOW_UP, slowFollowUp);
+await script.scripted(binary, script.FAILS_AFTER_TOOL, async (place) => {
+  await failure(place);
+  await streamedFailure(place);
+});

@@ -27,22 +27,20 @@ def model_at(place, **options):
 def main(binary):
     with scripted.scripted(binary, scripted.RUN) as place:
         whole(place)
-        streamed(model_at(place, stream_usage=True), "streamed")
+        streamed(model_at(place, stream_usage=True))
         errors(model_at(place))
-    with scripted.scripted(binary, scripted.SLOW_RUN) as place:
-        streamed(model_at(place, stream_usage=True), "slowly")
-    with scripted.scripted(binary, scripted.FOLLOW_UP) as place:
+    with scripted.scripted(binary, scripted.SLOW_FOLLOW_UP) as place:
         conversation = [
             SystemMessage("Be brief."),
             HumanMessage("Is it?"),
             AIMessage("It is."),
             HumanMessage("And why?"),
         ]
-        reply = model_at(place).invoke(conversation)
-        assert reply.content == "Since you asked twice.", reply
+        text = "".join(chunk.content for chunk in model_at(place).stream(conversation))
+        assert text == scripted.FOLLOW_UP_ANSWER, text
         place.kept_the_rules()
-    for stream in (False, True):
-        with scripted.scripted(binary, scripted.FAILS_AFTER_TOOL) as place:
+    with scripted.scripted(binary, scripted.FAILS_AFTER_TOOL) as place:
+        for stream in (False, True):
             never_twice(place, stream)
 
 
@@ -68,9 +66,9 @@ def whole(place):
     assert again.response_metadata["model_name"] == session, again
 
 
-def streamed(model, text):
+def streamed(model):
     reply = None
-    for chunk in model.stream(text):
+    for chunk in model.stream("streamed"):
         reply = chunk if reply is None else reply + chunk
     assert reply.content == ANSWER, reply
     assert reply.response_metadata["finish_reason"] == "stop", reply
@@ -91,12 +89,14 @@ def errors(model):
 def never_twice(place, stream):
     """LangChain leaves retries to the `openai` SDK."""
     model = model_at(place, max_retries=2)
+    before = len(place.requests())
     if stream:
-        err = error_of(openai.APIError, lambda: list(model.stream("fails")))
+        err = error_of(openai.APIError, lambda: list(model.stream("fails while streamed")))
     else:
         err = error_of(openai.InternalServerError, lambda: model.invoke("fails"))
     assert err.code == "upstream-failed", err
-    assert len(place.requests()) == scripted.REQUESTS_OF_ONE_FAILURE, place.requests()
+    sent = place.requests()[before:]
+    assert len(sent) == scripted.REQUESTS_OF_ONE_FAILURE, sent
 
 
 if __name__ == "__main__":

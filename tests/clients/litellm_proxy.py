@@ -50,15 +50,15 @@ def main(binary):
             name: running.enter_context(scripted.scripted(binary, script))
             for name, script in {
                 "agent": scripted.RUN,
-                "slow": scripted.SLOW_RUN,
+                "slow": scripted.SLOW_FOLLOW_UP,
                 "failing": scripted.FAILS_AFTER_TOOL,
             }.items()
         }
         client = running.enter_context(proxied(places))
         whole(client, places["agent"])
-        streamed(client, "agent", "streamed", places["agent"])
+        streamed(client, places["agent"])
         errors(client, places["agent"])
-        streamed(client, "slow", "slowly", places["slow"])
+        slow_follow_up(client)
         never_twice(client, places["failing"])
 
 
@@ -143,12 +143,12 @@ def whole(client, place):
     assert again.model_extra["harness"]["workspace"] == place.workspace, again
 
 
-def streamed(client, model, task, place):
+def streamed(client, place):
     chunks = list(
         ask(
             client,
-            model,
-            task,
+            "agent",
+            "streamed",
             extra_body={"harness": {"workspace": place.workspace}},
             stream=True,
             stream_options={"include_usage": True},
@@ -159,6 +159,17 @@ def streamed(client, model, task, place):
     reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
     assert [reason for reason in reasons if reason] == ["stop"], reasons
     check_usage(chunks[-1].usage)
+
+
+def slow_follow_up(client):
+    messages = [
+        {"role": "user", "content": "Is it?"},
+        {"role": "assistant", "content": "It is."},
+        {"role": "user", "content": "And why?"},
+    ]
+    chunks = client.chat.completions.create(model="slow", messages=messages, stream=True)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == scripted.FOLLOW_UP_ANSWER, text
 
 
 def errors(client, place):

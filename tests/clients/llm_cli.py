@@ -45,39 +45,38 @@ class Llm:
 
 
 def main(binary):
-    with scripted.scripted(binary, scripted.RUN) as place, tempfile.TemporaryDirectory() as home:
-        llm = Llm(place, home)
-        assert llm.ask("whole", "--no-stream")[0] == ANSWER
-        answer, usage = llm.ask("streamed", "--usage")
-        assert answer == ANSWER, answer
-        assert f"{PROMPT_TOKENS} input" in usage and f"{COMPLETION_TOKENS} output" in usage, usage
-        logged = json.loads(llm.run("logs", "--json", "--count", "1").stdout)[0]
-        assert logged["response"] == ANSWER, logged
-        assert logged["input_tokens"] == PROMPT_TOKENS, logged
-        refused = llm.run("-m", "harness", "blank options", "-o", "max_tokens", "-1")
-        assert refused.returncode == 1 and "max_tokens" in refused.stderr, refused
-        place.kept_the_rules()
-    with scripted.scripted(binary, scripted.SLOW_RUN) as place:
-        with tempfile.TemporaryDirectory() as home:
-            assert Llm(place, home).ask("slowly")[0] == ANSWER
     with tempfile.TemporaryDirectory() as home:
-        conversation(binary, home)
-    for stream in ([], ["--no-stream"]):
+        with scripted.scripted(binary, scripted.RUN) as place:
+            answers(Llm(place, home))
+            place.kept_the_rules()
+        # `--continue` sends the last question and its answer along.
+        with scripted.scripted(binary, scripted.SLOW_FOLLOW_UP) as place:
+            answer, _ = Llm(place, home).ask("--continue", "And why?")
+            assert answer == scripted.FOLLOW_UP_ANSWER, answer
+            place.kept_the_rules()
         with scripted.scripted(binary, scripted.FAILS_AFTER_TOOL) as place:
-            with tempfile.TemporaryDirectory() as home:
-                failed = Llm(place, home).run("-m", "harness", "fails", *stream)
-                assert failed.returncode == 1 and "scripted failure" in failed.stderr, failed
-            assert len(place.requests()) == scripted.REQUESTS_OF_ONE_FAILURE, place.requests()
+            for words in (["fails while streamed"], ["fails", "--no-stream"]):
+                never_twice(place, Llm(place, home), words)
 
 
-def conversation(binary, home):
-    """`--continue` sends the first question and its answer along."""
-    with scripted.scripted(binary, scripted.RUN) as place:
-        Llm(place, home).ask("Is it?")
-    with scripted.scripted(binary, scripted.FOLLOW_UP) as place:
-        answer, _ = Llm(place, home).ask("--continue", "And why?")
-        assert answer == "Since you asked twice.", answer
-        place.kept_the_rules()
+def answers(llm):
+    assert llm.ask("whole", "--no-stream")[0] == ANSWER
+    refused = llm.run("-m", "harness", "never asked", "-o", "max_tokens", "-1")
+    assert refused.returncode == 1 and "max_tokens" in refused.stderr, refused
+    answer, usage = llm.ask("streamed", "--usage")
+    assert answer == ANSWER, answer
+    assert f"{PROMPT_TOKENS} input" in usage and f"{COMPLETION_TOKENS} output" in usage, usage
+    logged = json.loads(llm.run("logs", "--json", "--count", "1").stdout)[0]
+    assert logged["response"] == ANSWER, logged
+    assert logged["input_tokens"] == PROMPT_TOKENS, logged
+
+
+def never_twice(place, llm, words):
+    before = len(place.requests())
+    failed = llm.run("-m", "harness", *words)
+    assert failed.returncode == 1 and "scripted failure" in failed.stderr, failed
+    sent = place.requests()[before:]
+    assert len(sent) == scripted.REQUESTS_OF_ONE_FAILURE, sent
 
 
 if __name__ == "__main__":

@@ -27,15 +27,15 @@ usage = { prompt = 100, completion = 10, cached = 50 }
 `;
 export const USAGE = { prompt: 150, completion: 15, cached: 50 };
 
-// A run that is silent for longer than the 10 s between two signs of life in a stream.
-export const SLOW_RUN = RUN.replace("[[turn]]", "[[turn]]\npause_ms = 12000");
-
-// The second question of a conversation: the request brings the first question and its answer.
-export const FOLLOW_UP = `
+// The second question of a conversation: the request brings the first question and its answer. It
+// is silent for longer than the 10 s between two signs of life in a stream.
+export const SLOW_FOLLOW_UP = `
 [[turn]]
 text = "Since you asked twice."
 expect = ["And why?"]
+pause_ms = 12000
 `;
+export const FOLLOW_UP_ANSWER = "Since you asked twice.";
 
 // A run that fails for good after a tool has changed something: doing it again would be harm.
 export const FAILS_AFTER_TOOL = `

@@ -28,9 +28,6 @@ usage = { prompt = 100, completion = 10, cached = 50 }
 """
 PROMPT_TOKENS, COMPLETION_TOKENS, CACHED_TOKENS = 150, 15, 50
 
-# A run that is silent for longer than the 10 s between two signs of life in a stream.
-SLOW_RUN = RUN.replace("[[turn]]", "[[turn]]\npause_ms = 12000", 1)
-
 # A run that leaves something behind in its workspace.
 WRITES = """
 [[turn]]
@@ -39,12 +36,15 @@ calls = [{ tool = "write", input = { path = "left.txt", content = "behind" } }]
 text = "Written."
 """
 
-# The second question of a conversation: the request brings the first question and its answer.
-FOLLOW_UP = """
+# The second question of a conversation: the request brings the first question and its answer. It
+# is silent for longer than the 10 s between two signs of life in a stream.
+SLOW_FOLLOW_UP = """
 [[turn]]
 text = "Since you asked twice."
 expect = ["And why?"]
+pause_ms = 12000
 """
+FOLLOW_UP_ANSWER = "Since you asked twice."
 
 # A run that fails for good after a tool has changed something: doing it again would be harm.
 FAILS_AFTER_TOOL = """
