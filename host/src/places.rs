@@ -28,7 +28,7 @@ pub struct Places {
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// One cannot be made, or is not private.
-    #[error("cannot use the directory `{}`: {source}", path.display())]
+    #[error("cannot use the directory `{}`", path.display())]
     Directory {
         /// As configured.
         path: PathBuf,

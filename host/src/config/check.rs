@@ -23,7 +23,7 @@ impl Settings {
         for (key, setting) in self.iter() {
             match setting {
                 Some(setting) => {
-                    let messages = self.value_problems(key.kind, &setting.texts).into_iter();
+                    let messages = self.homeless(key.kind, &setting.texts).into_iter();
                     problems.extend(messages.map(|message| Problem {
                         place: format!("{} ({})", key.name, setting.origin),
                         message,
@@ -127,7 +127,7 @@ impl Settings {
         Duration::from_secs(self.parsed(name))
     }
 
-    /// Only for numbers, flags and addresses that [`Settings::check`] passed.
+    /// Only for numbers, flags and addresses, when there are no problems.
     fn parsed<T: std::str::FromStr>(&self, name: &str) -> T {
         match self.text(name).parse() {
             Ok(value) => value,

@@ -136,7 +136,12 @@ impl Settings {
         })
     }
 
+    /// Takes a value, and tells what is wrong with it: also with one that a later layer replaces,
+    /// because whoever wrote it expects something of it.
     pub(super) fn set(&mut self, key: &'static Key, texts: Vec<String>, origin: Origin) {
+        for message in key.kind.problems(&texts) {
+            self.problem(&format!("{} ({origin})", key.name), message);
+        }
         self.values.insert(key.name, Setting { texts, origin });
     }
 
@@ -161,6 +166,7 @@ impl Settings {
         };
         if let Some(Setting { texts: others, origin: Origin::Environment(other) }) =
             self.values.get(key.name)
+            && other != name
             && *others != texts
         {
             let message = format!("`{other}` and `{name}` differ; set one of them alone");
@@ -195,14 +201,13 @@ impl Settings {
         self.texts(name).first().map(|text| self.expand(text))
     }
 
-    /// What is wrong with a value, as far as its kind and the home directory tell.
-    pub(super) fn value_problems(&self, kind: Kind, texts: &[String]) -> Vec<String> {
-        let mut problems = kind.problems(texts);
-        let in_home = |text: &String| text.starts_with("~/");
-        if kind.is_path() && self.home.is_none() && texts.iter().any(in_home) {
-            problems.push("`~/` is the home directory, and `HOME` names none".to_owned());
-        }
-        problems
+    /// Whether a path starts at a home directory that is not known. Only after every layer was
+    /// merged: one of them names it.
+    pub(super) fn homeless(&self, kind: Kind, texts: &[String]) -> Option<String> {
+        let is_homeless = kind.is_path()
+            && self.home.is_none()
+            && texts.iter().any(|text| text.starts_with("~/"));
+        is_homeless.then(|| "`~/` is the home directory, and `HOME` names none".to_owned())
     }
 
     /// `~/` is the home directory.

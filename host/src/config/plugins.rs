@@ -103,7 +103,8 @@ impl Settings {
                     let text = path.to_string_lossy().into_owned();
                     let place = format!("plugin.{name}.path");
                     let texts = [text];
-                    for message in self.value_problems(Kind::Path, &texts) {
+                    let homeless = self.homeless(Kind::Path, &texts);
+                    for message in Kind::Path.problems(&texts).into_iter().chain(homeless) {
                         self.problem(&place, message);
                     }
                     plugin.path = Some(self.expand(&texts[0]));

@@ -109,10 +109,10 @@ fn what_is_wrong_is_told_with_key_value_origin_and_what_is_allowed() {
         "[agent]\nmax_turn = 7\nmax_seconds = 0",
         &[("HARNESS_ADDR", "here"), ("HARNESS_SHELL_ENABLED", "no")],
         Err(&[
-            "harness.toml: `agent.max_turn` is not a setting, did you mean `agent.max_turns`?",
-            "server.addr (environment HARNESS_ADDR): expected an `IP:PORT`",
             "agent.max_seconds (file harness.toml): expected a whole number from 1 to 86400, \
              got `0`",
+            "harness.toml: `agent.max_turn` is not a setting, did you mean `agent.max_turns`?",
+            "server.addr (environment HARNESS_ADDR): expected an `IP:PORT`",
             "shell.enabled (environment HARNESS_SHELL_ENABLED): expected `true` or `false`, \
              got `no`",
         ]),
@@ -131,7 +131,22 @@ fn what_is_wrong_is_told_with_key_value_origin_and_what_is_allowed() {
         &[("HARNESS_UPSTREAM_BASE_URL", "http://ada:sk-live@h/v1?key=sk-live")],
         Err(&["without a name or password, got `http://…@h/v1?…`"]),
     );
+    // Told of every layer, though the later one wins.
+    let replaced = [("HARNESS_AGENT_MAX_TURNS", "7")];
+    check("[agent]\nmax_turns = 0", &replaced, Err(&["agent.max_turns (file harness.toml)"]));
     check("[state]\ndir = \"~/h\"", &[("HOME", "")], Ok("state_dir: \"/home/ada/h\""));
+}
+
+#[test]
+fn a_home_that_is_not_known_is_told() {
+    let file = "[state]\ndir = \"~/h\"\n[plugin.mine]\npath = \"~/p\"".to_owned();
+    let layers = Layers { file: Some(("h.toml".to_owned(), file)), ..Layers::default() };
+    let problems = Settings::merge(&layers).check().unwrap_err();
+    let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let homeless = "`~/` is the home directory, and `HOME` names none";
+    for place in ["state.dir (file h.toml)", "plugin.mine.path"] {
+        assert!(shown.contains(&format!("{place}: {homeless}")), "{shown:?}");
+    }
 }
 
 #[test]
@@ -185,10 +200,10 @@ fn plugins() {
         "[plugin.files]\npaht = \"x\"\nenabled = 1\ngrants = \"all\"\nconfig = []",
         &[],
         Err(&[
-            "`paht` is none of `path`, `grants`, `config`, `enabled`, did you mean `path`?",
+            "plugin.files (file harness.toml): `config`: expected a table, got another list",
             "`enabled`: expected `true` or `false`, got a value of type integer",
             "`grants`: expected a list of texts, got a value of type string",
-            "plugin.files (file harness.toml): `config`: expected a table, got another list",
+            "`paht` is none of `path`, `grants`, `config`, `enabled`, did you mean `path`?",
         ]),
     );
     check("plugin.files = 1", &[], Err(&["expected a table, got a value of type integer"]));

@@ -19,6 +19,27 @@ async fn two_cannot_have_it_open() {
 }
 
 #[tokio::test]
+async fn a_look_from_outside_says_how_it_stands() {
+    let (directory, path) = place();
+    assert_eq!(standing(&path).unwrap(), Standing::Absent);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "something was made");
+    let ledger = open(&path);
+    assert_eq!(standing(&path).unwrap(), Standing::InUse(Some(std::process::id())));
+    ledger.close().await;
+    assert_eq!(standing(&path).unwrap(), Standing::Free);
+    // The one who looked does not hold it.
+    open(&path).close().await;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("PRAGMA user_version = 99").unwrap();
+    drop(other);
+    let newer = standing(&path);
+    assert!(matches!(newer, Err(LedgerError::Newer { found: 99, .. })), "{newer:?}");
+    fs::write(&path, "not a database at all").unwrap();
+    let broken = standing(&path);
+    assert!(matches!(broken, Err(LedgerError::Storage { .. })), "{broken:?}");
+}
+
+#[tokio::test]
 async fn the_files_are_the_owners_alone() {
     let (directory, path) = place();
     let ledger = with_runs(&path, &["r"]).await;
