@@ -32,8 +32,6 @@ fn for_any(tool: &'static str) -> Vec<(&'static str, String, Becomes)> {
         row(r#"{"path": "a.tx"#, Refused("not valid JSON")),
         row(r#"{"path": 'a'}"#, Refused("not valid JSON")),
         row("<path>a.txt</path>", Refused("not valid JSON")),
-        row(&"x".repeat(1 << 20), Refused("not valid JSON")),
-        row(&format!(r#"{{"x":"{}"}}"#, "y".repeat(1 << 20)), Refused("over the limit of")),
     ]
 }
 
@@ -43,6 +41,8 @@ fn table() -> Vec<(&'static str, String, Becomes)> {
     rows.extend(for_any("edit"));
     let edit = json!({"path": "a.txt", "old": "one", "new": "two"});
     rows.extend([
+        row("bash", &"x".repeat(1 << 20), Refused("not valid JSON")),
+        row("edit", &format!(r#"{{"x":"{}"}}"#, "y".repeat(1 << 20)), Refused("over the limit of")),
         row("bash", r#"{"command":{"command":"true"}}"#, Refused("`command`")),
         row("bash", r#"{"command":["true"]}"#, Refused("`command`")),
         row("bash", r#"{"command":"true","command":"false"}"#, Refused("`command` occurs twice")),

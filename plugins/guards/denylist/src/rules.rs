@@ -3,6 +3,8 @@
 //! A rule names things that are hardly ever meant. `git reset --hard`, `git clean` and
 //! `rm -rf build` are not here: they are ordinary work, and the sandbox bounds them.
 
+use std::collections::BTreeSet;
+
 use harness_sdk::Denial;
 
 use crate::command::{self, bare, is_fetcher, name};
@@ -236,14 +238,14 @@ fn switch_off(words: &[String], operands: &[&str]) -> Option<Denial> {
 
 /// The words of a command; of `git`, without the options before the subcommand.
 fn without_git_options(words: &[String]) -> Vec<&str> {
-    let mut given: Vec<&str> = words.iter().map(String::as_str).collect();
-    if name(given[0]) == "git" {
-        while let Some(option) = given.get(1).filter(|word| word.starts_with('-')) {
-            let takes_value = matches!(*option, "-C" | "-c" | "--git-dir" | "--work-tree");
-            given.drain(1..(2 + usize::from(takes_value)).min(given.len()));
+    let mut rest = &words[1..];
+    if name(&words[0]) == "git" {
+        while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
+            let takes_value = matches!(option.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree");
+            rest = rest.get(1 + usize::from(takes_value)..).unwrap_or_default();
         }
     }
-    given
+    words[..1].iter().chain(rest).map(String::as_str).collect()
 }
 
 fn git(words: &[String], _operands: &[&str]) -> Option<Denial> {
@@ -275,11 +277,13 @@ fn runs_fetched(words: &[String]) -> Option<String> {
 /// A function that pipes itself into itself in the background.
 fn fork_bomb(commands: &[Simple]) -> Option<Denial> {
     let defined = commands.iter().filter(|simple| simple.is_definition);
-    let is_bomb = defined.filter_map(|simple| simple.words.first()).any(|bomb| {
-        commands.windows(2).any(|pair| {
-            let calls = |simple: &Simple| simple.words.first() == Some(bomb);
-            calls(&pair[0]) && calls(&pair[1]) && pair[1].is_piped && pair[1].is_background
-        })
+    let defined: BTreeSet<&String> = defined.filter_map(|simple| simple.words.first()).collect();
+    let is_bomb = commands.windows(2).any(|pair| {
+        let called = pair[1].words.first();
+        called.is_some_and(|name| defined.contains(name))
+            && pair[0].words.first() == called
+            && pair[1].is_piped
+            && pair[1].is_background
     });
     is_bomb.then(|| {
         Denial::new(

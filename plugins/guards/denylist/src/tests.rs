@@ -245,7 +245,24 @@ fn no_cut_makes_it_fail() {
             judge(&script[cut..], &denied());
         }
     }
-    for deep in ["$(", "((((", "${x:-", "\"$(", "`\\`", "<(", "a=(", "sh -c \"", "[[ ("] {
+    for deep in [
+        "$(",
+        "((((",
+        "${x:-",
+        "\"$(",
+        "`\\`",
+        "<(",
+        "a=(",
+        "sh -c \"",
+        "[[ (",
+        "f(){ g; };",
+        "git -a ",
+        "env ",
+        "case x in ",
+        "<<A\n",
+        "find -exec ",
+        "eval ",
+    ] {
         judge(&deep.repeat(50_000), &denied());
     }
 }
