@@ -82,8 +82,8 @@ pub struct UpstreamConfig {
     pub base_url: String,
     /// Sent as a bearer token; never shown.
     pub api_key: Option<String>,
-    /// Asked when the request names no model, or `harness`.
-    pub model: String,
+    /// Asked when the request names no model, or `harness`; each names its own when None.
+    pub model: Option<String>,
     /// The profile's name; chosen by URL and model when None.
     pub profile: Option<String>,
     /// For making a connection, TLS included.

@@ -156,9 +156,11 @@ impl Harness {
         &self.config
     }
 
-    /// Ids that clients may name: the configured model, and `harness` for the same.
+    /// Ids that clients may name: the configured model, and `harness` for the same; none when no
+    /// model is configured.
     pub fn models(&self) -> Vec<String> {
-        vec![self.config.upstream.model.clone(), ANY_MODEL.to_owned()]
+        let configured = self.config.upstream.model.iter().cloned();
+        configured.flat_map(|model| [model, ANY_MODEL.to_owned()]).collect()
     }
 
     /// Tokens the configured model holds, as far as that is known now. Asks nobody.
@@ -166,7 +168,7 @@ impl Harness {
         let plugins = self.plugins.borrow().clone();
         let profile = plugins.as_deref().and_then(|plugins| self.profile(plugins).ok());
         let quirks = profile.map(|profile| profile.quirks.clone()).unwrap_or_default();
-        self.upstream.known_window(&self.config.upstream.model, &quirks)
+        self.upstream.known_window(self.config.upstream.model.as_deref()?, &quirks)
     }
 
     /// The profile for the configured model. Where nobody said how many tokens that model holds,
@@ -178,13 +180,16 @@ impl Harness {
     pub async fn prepare_upstream(&self) -> Result<(), String> {
         let plugins = self.plugins().await;
         let profile = self.profile(&plugins)?;
-        self.upstream.window(&self.config.upstream.model, &profile.quirks);
+        if let Some(model) = &self.config.upstream.model {
+            self.upstream.window(model, &profile.quirks);
+        }
         Ok(())
     }
 
     fn profile<'a>(&self, plugins: &'a Plugins) -> Result<&'a Profile, String> {
         let upstream = &self.config.upstream;
-        plugins.profile(upstream.profile.as_deref(), &upstream.base_url, &upstream.model)
+        let model = upstream.model.as_deref().unwrap_or_default();
+        plugins.profile(upstream.profile.as_deref(), &upstream.base_url, model)
     }
 
     /// Whether a run would be taken and could start.

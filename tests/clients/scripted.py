@@ -81,8 +81,8 @@ class Scripted:
 
 
 @contextlib.contextmanager
-def scripted(binary, script):
-    """Starts both, and stops them when the test is done."""
+def scripted(binary, script, model="scripted"):
+    """Starts both, the server with this model if any, and stops them when the test is done."""
     with tempfile.TemporaryDirectory() as root, contextlib.ExitStack() as running:
         root = pathlib.Path(root)
         workspace = root / "workspace"
@@ -92,9 +92,10 @@ def scripted(binary, script):
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(root),
-            "HARNESS_UPSTREAM_MODEL": "scripted",
             "HARNESS_UPSTREAM_API_KEY": "sk-for-the-upstream-alone",
         }
+        if model:
+            environment["HARNESS_UPSTREAM_MODEL"] = model
         listen = ["--addr", "127.0.0.1:0"]
         mock = [binary, "mock", str(root / "script.toml"), *listen]
         upstream, _ = running.enter_context(started(mock, environment))

@@ -74,7 +74,6 @@ fn problems_follow_the_settings_and_a_secret_is_in_none_of_them() {
     let problems = [
         "server.tokens (environment HARNESS_SERVER_TOKENS): number 1: expected 16 or more",
         "upstream.base_url: not set",
-        "upstream.model: not set",
         "workspace.busy (environment HARNESS_WORKSPACE_BUSY): expected one of `refuse`, `queue`, \
          got `[redacted]`",
     ];

@@ -48,11 +48,16 @@ impl Drop for Server {
 impl Server {
     /// Starts `harness serve` on a free port and waits until it listens.
     pub(crate) fn start(config: &Path, root: &Path, log: &str) -> Server {
+        Server::start_at("127.0.0.1:0", config, root, log)
+    }
+
+    /// The same on another address, and gives loopback's for it.
+    pub(crate) fn start_at(addr: &str, config: &Path, root: &Path, log: &str) -> Server {
         let log = std::fs::File::options().create(true).append(true).open(root.join(log)).unwrap();
         let mut child = harness()
             .args(["serve", "--config"])
             .arg(config)
-            .args(["--addr", "127.0.0.1:0", "--log-level", "debug"])
+            .args(["--addr", addr, "--log-level", "debug"])
             .env("HOME", root)
             .env("HARNESS_UPSTREAM_API_KEY", KEY)
             .stdout(Stdio::piped())
@@ -62,7 +67,8 @@ impl Server {
         let mut line = String::new();
         let stdout = child.stdout.take().unwrap();
         BufReader::new(stdout).read_line(&mut line).unwrap();
-        let url = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+        let url = line.trim().rsplit(' ').next().unwrap_or_default();
+        let url = url.replace("//0.0.0.0:", "//127.0.0.1:");
         assert!(url.starts_with("http://"), "the server did not start: `{line}`");
         Server { child, url }
     }
@@ -101,6 +107,15 @@ impl Rig {
     /// The same, where the configuration names files: `config` is given the rig's root, and puts
     /// there what it needs.
     pub(crate) async fn start_in(script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
+        Rig::start_whole("127.0.0.1:0", script, config).await
+    }
+
+    /// The same as `start`, on another address.
+    pub(crate) async fn start_at(addr: &str, script: &str, config: &str) -> Rig {
+        Rig::start_whole(addr, script, |_| config.to_owned()).await
+    }
+
+    async fn start_whole(addr: &str, script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
         let root = tempfile::tempdir().unwrap();
         let config = config(root.path());
         let script = Script::parse(script).unwrap_or_else(|err| panic!("{err}"));
@@ -112,7 +127,8 @@ impl Rig {
         );
         std::fs::write(root.path().join("harness.toml"), file).unwrap();
         std::fs::create_dir(root.path().join("workspace")).unwrap();
-        let server = Server::start(&root.path().join("harness.toml"), root.path(), "log");
+        let file = root.path().join("harness.toml");
+        let server = Server::start_at(addr, &file, root.path(), "log");
         let client = client();
         Rig { mock, server, client, root }
     }

@@ -10,7 +10,7 @@ use super::layers::{Problem, Settings};
 use super::{Budget, Busy, Config, LedgerSync, LogFormat, Tokens, UpstreamConfig};
 
 /// Settings without a default that nothing can do without.
-const REQUIRED: [&str; 2] = ["upstream.base_url", "upstream.model"];
+const REQUIRED: [&str; 1] = ["upstream.base_url"];
 
 impl Settings {
     /// The configuration in force.
@@ -78,7 +78,7 @@ impl Settings {
             upstream: UpstreamConfig {
                 base_url: self.text("upstream.base_url").trim_end_matches('/').to_owned(),
                 api_key: self.optional("upstream.api_key"),
-                model: self.text("upstream.model").to_owned(),
+                model: self.optional("upstream.model"),
                 profile: self.optional("upstream.profile"),
                 connect: self.seconds("upstream.connect_seconds"),
                 first_token: self.seconds("upstream.first_token_seconds"),

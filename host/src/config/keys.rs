@@ -73,7 +73,12 @@ pub const KEYS: &[Key] = &[
     key("server.max_runs", Kind::Number(1, 100_000), Some("64"), "runs at one time"),
     key("upstream.base_url", Kind::Url, None, "up to and without `/chat/completions`"),
     key("upstream.api_key", Kind::Secret, None, "sent upstream as a bearer token"),
-    key("upstream.model", Kind::Text, None, "asked when a request names none, or `harness`"),
+    key(
+        "upstream.model",
+        Kind::Text,
+        None,
+        "asked when a request names none, or `harness`; without it each request names its own",
+    ),
     key(
         "upstream.profile",
         Kind::Text,

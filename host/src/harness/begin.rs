@@ -134,7 +134,8 @@ impl Harness {
     /// What can be made ready before anything is locked: it may be much text.
     fn prepare(&self, plugins: &Plugins, request: &RunRequest) -> Result<Prepared, Refusal> {
         let asked = request.model.as_deref().filter(|model| *model != ANY_MODEL);
-        let model = asked.unwrap_or(&self.config.upstream.model).to_owned();
+        let model = asked.or(self.config.upstream.model.as_deref());
+        let model = model.ok_or_else(no_model)?.to_owned();
         let upstream = &self.config.upstream;
         let profile = plugins
             .profile(upstream.profile.as_deref(), &upstream.base_url, &model)
@@ -189,4 +190,9 @@ impl Harness {
         let turns = u32::try_from(turns).unwrap_or(u32::MAX);
         Limits::new(turns, tokens, Duration::from_secs(seconds))
     }
+}
+
+fn no_model() -> Refusal {
+    let message = "`model` is missing, and the server has no `upstream.model` to ask instead";
+    Refusal::invalid("model", message).with_code("missing")
 }

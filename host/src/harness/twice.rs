@@ -2,8 +2,9 @@
 //! what became of it.
 //!
 //! SDKs send again by themselves after a lost connection, a time-out and many errors, with a count
-//! of how often (`x-stainless-retry-count`) and without a key of their own. What a tool has done is
-//! never done twice because of that. Where no call was begun, sending again starts anew.
+//! of how often (`x-stainless-retry-count`) and without a key of their own; some without the count.
+//! What a tool has done is never done twice because of that. Where no call was begun, sending again
+//! starts anew.
 
 use std::time::Duration;
 
@@ -19,6 +20,10 @@ use crate::ledger::{RunSummary, Sent, now_ms};
 /// For how long a request without a key is known again: SDKs give up long before.
 const KNOWN: Duration = Duration::from_secs(3_600);
 
+/// After a run that did something and failed: not every client says that it sends a request again,
+/// and all that do so by themselves do it within seconds.
+const JUST_NOW: Duration = Duration::from_secs(15);
+
 /// For a run that everyone left to end.
 const ENDING: Duration = Duration::from_secs(10);
 
@@ -30,7 +35,9 @@ impl Harness {
     /// What became of that run, when there is nothing else to give; or that its key belongs to
     /// another request.
     pub(super) async fn sent_before(&self, request: &RunRequest) -> Result<Option<Run>, Refusal> {
-        let Some(Sent { run, digest }) = self.find(request).await? else { return Ok(None) };
+        let Some(Sent { run, digest }) = self.find(request).await? else {
+            return self.refuse_just_failed(request).await.map(|()| None);
+        };
         if digest != request.mark.digest {
             return Err(Refusal::invalid(
                 "Idempotency-Key",
@@ -62,15 +69,48 @@ impl Harness {
 
     async fn find(&self, request: &RunRequest) -> Result<Option<Sent>, Refusal> {
         let mark = &request.mark;
-        let found = match &mark.key {
-            Some(key) => self.ledger.sent_with_key(&mark.caller, key).await,
-            None if request.is_sent_again => {
-                let since = now_ms().saturating_sub(KNOWN.as_millis() as u64);
-                self.ledger.sent_alike(&mark.caller, &mark.digest, since).await
+        match &mark.key {
+            Some(key) => {
+                let found = self.ledger.sent_with_key(&mark.caller, key).await;
+                found.map_err(|err| unreadable(&err))
             }
-            None => return Ok(None),
-        };
+            None if request.is_sent_again => self.sent_within(request, KNOWN).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn sent_within(
+        &self,
+        request: &RunRequest,
+        time: Duration,
+    ) -> Result<Option<Sent>, Refusal> {
+        let since = now_ms().saturating_sub(time.as_millis() as u64);
+        let found = self.ledger.sent_alike(&request.mark.caller, &request.mark.digest, since).await;
         found.map_err(|err| unreadable(&err))
+    }
+
+    /// A request that does not say so may be sent again all the same: the same request, seconds after
+    /// it failed with something done.
+    async fn refuse_just_failed(&self, request: &RunRequest) -> Result<(), Refusal> {
+        if request.mark.key.is_some() || request.is_sent_again {
+            return Ok(());
+        }
+        let Some(Sent { run, .. }) = self.sent_within(request, KNOWN).await? else { return Ok(()) };
+        let Some(summary) = self.ledger.run(&run).await.map_err(|err| unreadable(&err))? else {
+            return Ok(());
+        };
+        let since = now_ms().saturating_sub(JUST_NOW.as_millis() as u64);
+        // Who stopped a run may well want another: nobody sends again what they left themselves,
+        // or they say so.
+        let is_stopped = summary.reason == Some(Reason::Cancelled);
+        let is_old = summary.ended_ms.is_none_or(|ended| ended < since);
+        if summary.error.is_none() || is_stopped || is_old {
+            return Ok(());
+        }
+        match self.ledger.calls_begun(&run).await.map_err(|err| unreadable(&err))? {
+            0 => Ok(()),
+            begun => Err(became(&summary, begun)),
+        }
     }
 
     /// A run that gave its answer, once more.
@@ -112,7 +152,7 @@ fn became(summary: &RunSummary, begun: u64) -> Refusal {
         kind: RefusalKind::InvalidRequestError,
         message: format!(
             "this request was run before, as `{id}`, and is not run twice; {became}; \
-             to run it anew, send it as a new request"
+             to run it anew, send it with an `Idempotency-Key` of its own"
         ),
         param: None,
         code: Some("already_run".to_owned()),

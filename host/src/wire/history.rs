@@ -1,8 +1,8 @@
 //! The `messages` of a request: which roles and contents are taken, and what becomes of each.
 //!
 //! System texts are collected apart, since they go into the one system message that the loop
-//! builds. Calls, outcomes and pictures in a client's history are refused with their path; a key
-//! that is left out becomes a note.
+//! builds. Calls and outcomes in a client's history are refused with their path; an image, and a key
+//! that is left out, become a note.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +14,11 @@ use crate::message::Message;
 
 /// Keys of a message that are read here, or say nothing more.
 const KNOWN: [&str; 4] = ["role", "content", "tool_calls", "function_call"];
+
+/// Stands in the conversation for an image.
+const NO_IMAGE: &str = "[an image was here; you are not shown images]";
+
+const IMAGES_NOTE: &str = "images are not shown to the model yet; it is told that they were there";
 
 /// A client's conversation, sorted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,12 +35,13 @@ impl History {
         let mut history = History::default();
         let mut left_out = BTreeSet::new();
         let mut has_late_system = false;
+        let mut told = BTreeSet::new();
         // Where the last user or assistant message stands.
         let mut last_path = None;
         for entry in field.list("a list of messages")? {
             let keys = entry.object()?;
             let systems = history.system.len();
-            history.take(&entry, keys)?;
+            history.take(&entry, keys, &mut told)?;
             if history.system.len() == systems {
                 last_path = Some(entry.path);
             } else {
@@ -49,6 +55,7 @@ impl History {
         if has_late_system {
             notes.push("system messages after the first were moved to the front".to_owned());
         }
+        notes.extend(told.into_iter().map(str::to_owned));
         if !left_out.is_empty() {
             let keys: Vec<String> = left_out.iter().map(|key| shown(key)).collect();
             notes.push(format!("keys of messages that are not sent on: {}", keys.join(", ")));
@@ -57,17 +64,22 @@ impl History {
     }
 
     /// Takes one message in.
-    fn take(&mut self, entry: &Field<'_>, keys: &Map<String, Value>) -> Result<(), Refusal> {
+    fn take(
+        &mut self,
+        entry: &Field<'_>,
+        keys: &Map<String, Value>,
+        notes: &mut BTreeSet<&'static str>,
+    ) -> Result<(), Refusal> {
         let role = entry.child("role", keys.get("role").unwrap_or(&Value::Null));
         let content = entry.child("content", keys.get("content").unwrap_or(&Value::Null));
         match role.text()? {
-            "system" | "developer" => self.system.push(text_of(&content)?),
-            "user" => self.messages.push(Message::User { text: text_of(&content)? }),
+            "system" | "developer" => self.system.push(text_of(&content, notes)?),
+            "user" => self.messages.push(Message::User { text: text_of(&content, notes)? }),
             "assistant" => {
                 refuse_calls(entry, keys)?;
                 let text = match content.value {
                     Value::Null => String::new(),
-                    _ => text_of(&content)?,
+                    _ => text_of(&content, notes)?,
                 };
                 self.messages.push(Message::Assistant { text, calls: Vec::new() });
             }
@@ -116,7 +128,7 @@ fn is_left_out(key: &str, value: &Value) -> bool {
 }
 
 /// The text of a message: a text, or parts that are texts.
-fn text_of(content: &Field<'_>) -> Result<String, Refusal> {
+fn text_of(content: &Field<'_>, notes: &mut BTreeSet<&'static str>) -> Result<String, Refusal> {
     let expected = "a text or a list of text parts";
     if let Value::String(text) = content.value {
         return Ok(text.clone());
@@ -134,9 +146,14 @@ fn text_of(content: &Field<'_>) -> Result<String, Refusal> {
                 let text = part.child("text", object.get("text").unwrap_or(&Value::Null));
                 texts.push(text.text()?);
             }
-            name @ ("image_url" | "input_audio" | "file" | "image" | "video_url") => {
+            // The model is told what it misses, and the client too.
+            "image_url" => {
+                texts.push(NO_IMAGE);
+                notes.insert(IMAGES_NOTE);
+            }
+            name @ ("input_audio" | "file" | "image" | "video_url") => {
                 return Err(kind.unsupported(format!(
-                    "`{}` is `{name}`: only text is supported yet, no pictures, sound or files",
+                    "`{}` is `{name}`: only text is supported yet, no sound, films or files",
                     kind.path
                 )));
             }

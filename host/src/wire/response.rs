@@ -28,7 +28,6 @@ pub struct ChatCompletion {
     head: Head,
     choices: [Choice; 1],
     usage: WireUsage,
-    system_fingerprint: Option<String>,
     harness: RunInfo,
 }
 
@@ -59,7 +58,6 @@ impl ChatCompletion {
             head,
             choices: [Choice { index: 0, message, logprobs: None, finish_reason }],
             usage: ending.usage,
-            system_fingerprint: None,
             harness: ending.run,
         }
     }
@@ -71,7 +69,6 @@ pub struct Chunk<'a> {
     object: &'static str,
     #[serde(flatten)]
     head: &'a Head,
-    system_fingerprint: Option<String>,
     choices: Vec<ChunkChoice<'a>>,
     // Absent unless the client asked for usage; then null on every chunk but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +141,6 @@ impl Chunks {
         Chunk {
             object: "chat.completion.chunk",
             head: &self.head,
-            system_fingerprint: None,
             choices: vec![ChunkChoice { index: 0, delta, logprobs: None, finish_reason }],
             usage: self.include_usage.then_some(None),
             harness: None,

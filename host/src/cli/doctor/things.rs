@@ -95,7 +95,8 @@ pub(super) async fn plugins(
         findings.push(("plugins", Finding::ok(what)));
     }
     let upstream = &config.upstream;
-    let chosen = plugins.profile(upstream.profile.as_deref(), &upstream.base_url, &upstream.model);
+    let model = upstream.model.as_deref().unwrap_or_default();
+    let chosen = plugins.profile(upstream.profile.as_deref(), &upstream.base_url, model);
     findings.push((
         "profile",
         match chosen {

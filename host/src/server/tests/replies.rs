@@ -19,7 +19,7 @@ fn run_info(reason: &str, notes: Value) -> Value {
 
 fn chunk(delta: Value, finish_reason: Value) -> Value {
     json!({"id": "chatcmpl-…", "object": "chat.completion.chunk", "created": "TIME",
-           "model": "m", "system_fingerprint": null,
+           "model": "m",
            "choices": [{"index": 0, "delta": delta, "logprobs": null,
                         "finish_reason": finish_reason}]})
 }
@@ -44,7 +44,7 @@ async fn a_whole_reply() {
             "finish_reason": "stop",
         }],
         "usage": usage(),
-        "system_fingerprint": null,
+
         "harness": run_info("completed", json!(["`user` is neither kept nor sent on"])),
     });
     assert_eq!(answer.json(), expected);

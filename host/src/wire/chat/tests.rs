@@ -150,6 +150,21 @@ fn what_is_not_done_is_noted_and_not_sent_on() {
 }
 
 #[test]
+fn an_image_is_told_to_the_model_and_to_the_client() {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}});
+    let request = json!({"messages": [{"role": "user", "content": [
+        {"type": "text", "text": "What is this?"}, image,
+    ]}]});
+    let request = ChatRequest::from_value(request).expect("it is taken");
+    let told = "What is this?\n[an image was here; you are not shown images]";
+    assert_eq!(request.messages, [user(told)]);
+    assert_eq!(
+        request.notes,
+        ["images are not shown to the model yet; it is told that they were there"]
+    );
+}
+
+#[test]
 fn refusals_name_the_place_and_what_was_expected() {
     let user = json!({"role": "user", "content": "hi"});
     let messages = |list: Value| json!({"messages": list});
@@ -185,8 +200,8 @@ fn refusals_name_the_place_and_what_was_expected() {
          "`messages[1].content` must be a text or a list of at least one text part, got a list"),
         (content(json!([{"type": "text", "text": 1}])), "messages[1].content[0].text",
          "`messages[1].content[0].text` must be a text, got `1`"),
-        (content(json!([{"type": "image_url", "image_url": {}}])), "messages[1].content[0].type",
-         "`messages[1].content[0].type` is `image_url`: only text is supported yet, no pictures, sound or files"),
+        (content(json!([{"type": "file", "file": {}}])), "messages[1].content[0].type",
+         "`messages[1].content[0].type` is `file`: only text is supported yet, no sound, films or files"),
         (content(json!([{"type": "poem"}])), "messages[1].content[0].type",
          "`messages[1].content[0].type` must be `text`, got the text `poem`"),
         (json!({"model": 5}), "model", "`model` must be a text, got `5`"),
