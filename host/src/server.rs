@@ -12,6 +12,7 @@
 mod body;
 mod caller;
 mod chat;
+mod connections;
 mod follow;
 mod id;
 mod models;
@@ -32,7 +33,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -45,6 +45,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// The largest request body: 16 MiB.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// For a request's head to arrive, and for a connection to stay open between two requests.
+const HEAD_TIME: Duration = Duration::from_secs(60);
 
 /// For runs to end after the signal to stop.
 const GRACE: Duration = Duration::from_secs(20);
@@ -62,13 +65,20 @@ pub struct ServeOptions {
     pub max_body_bytes: usize,
     /// Between two signs of life in a stream.
     pub keep_alive: Duration,
+    /// For a request's head to arrive, and for a connection to stay open between two requests.
+    pub head_time: Duration,
     /// For runs to end after the signal to stop.
     pub grace: Duration,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
-        ServeOptions { max_body_bytes: MAX_BODY_BYTES, keep_alive: KEEP_ALIVE, grace: GRACE }
+        ServeOptions {
+            max_body_bytes: MAX_BODY_BYTES,
+            keep_alive: KEEP_ALIVE,
+            head_time: HEAD_TIME,
+            grace: GRACE,
+        }
     }
 }
 
@@ -111,22 +121,11 @@ pub async fn serve(
         is_loopback: listener.local_addr()?.ip().is_loopback(),
         started: unix_seconds(),
     });
-    let listener = listener.tap_io(|socket| {
-        // A sign of life is a few bytes: it must not wait for more.
-        if let Err(err) = socket.set_nodelay(true) {
-            tracing::debug!("no TCP_NODELAY: {err}");
-        }
-    });
-    let serving = axum::serve(listener, router(door))
-        .with_graceful_shutdown(shutdown.clone().cancelled_owned())
-        .into_future();
+    let head_time = door.options.head_time;
+    let serving = connections::answer(listener, router(door), head_time, shutdown.clone());
     let mut serving = pin!(serving);
     tokio::select! {
-        ended = &mut serving => {
-            // Runs may still be at their end, whatever became of the socket.
-            harness.shutdown(grace).await;
-            return ended;
-        }
+        () = &mut serving => {}
         () = shutdown.cancelled() => harness.begin_shutdown(),
     }
     // Who has not even sent a whole request is not waited for beyond the runs' end.
@@ -136,15 +135,12 @@ pub async fn serve(
     };
     let mut told = pin!(told);
     tokio::select! {
-        closed = &mut serving => {
-            harness.shutdown(grace).await;
-            closed
-        }
+        () = &mut serving => harness.shutdown(grace).await,
         () = &mut told => {
             tracing::warn!("connections were still open after the end of all runs");
-            Ok(())
         }
     }
+    Ok(())
 }
 
 fn router(door: Arc<Door>) -> Router {

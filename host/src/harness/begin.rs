@@ -51,6 +51,7 @@ impl Harness {
             return Err(Refusal::internal("the server stopped before the run began"));
         };
         let prepared = self.prepare(&plugins, &request)?;
+        self.settle(&request).await?;
         // One at a time: a directory never gets two sessions, nor a request two runs.
         let _opening = self.opening.lock().await;
         if let Some(run) = self.sent_before(&request).await? {

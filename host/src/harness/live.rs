@@ -85,9 +85,12 @@ impl LiveRuns {
         })
     }
 
-    /// Where a run tells its end; None when it is over.
-    pub(super) fn end_of(&self, id: &str) -> Option<watch::Receiver<Option<Finished>>> {
-        self.lock().get(id).map(|live| live.ended.clone())
+    /// Where a run tells its end that everyone has left, so that it is being cancelled; None when
+    /// somebody waits for it, and when it is over.
+    pub(super) fn left_by_all(&self, id: &str) -> Option<watch::Receiver<Option<Finished>>> {
+        let lives = self.lock();
+        let live = lives.get(id).filter(|live| live.interest.strong_count() == 0)?;
+        Some(live.ended.clone())
     }
 
     /// Cancels a run of that caller, and gives where it tells its end.

@@ -28,6 +28,23 @@ const JUST_NOW: Duration = Duration::from_secs(15);
 const ENDING: Duration = Duration::from_secs(10);
 
 impl Harness {
+    /// What is to be done about a request that may have been sent before, while nothing is locked:
+    /// a run of it that everyone left is let end, and a silent repeat is refused.
+    ///
+    /// # Errors
+    ///
+    /// What became of the run that it repeats.
+    pub(super) async fn settle(&self, request: &RunRequest) -> Result<(), Refusal> {
+        let Some(Sent { run, .. }) = self.find(request).await? else {
+            return self.refuse_just_failed(request).await;
+        };
+        if let Some(mut ended) = self.live.left_by_all(&run) {
+            // Too late a look counts as over.
+            let _ = tokio::time::timeout(ENDING, ended.wait_for(Option::is_some)).await;
+        }
+        Ok(())
+    }
+
     /// The run that this request became when it was sent before; None when it is to be run.
     ///
     /// # Errors
@@ -35,9 +52,7 @@ impl Harness {
     /// What became of that run, when there is nothing else to give; or that its key belongs to
     /// another request.
     pub(super) async fn sent_before(&self, request: &RunRequest) -> Result<Option<Run>, Refusal> {
-        let Some(Sent { run, digest }) = self.find(request).await? else {
-            return self.refuse_just_failed(request).await.map(|()| None);
-        };
+        let Some(Sent { run, digest }) = self.find(request).await? else { return Ok(None) };
         if digest != request.mark.digest {
             return Err(Refusal::invalid(
                 "Idempotency-Key",
@@ -49,11 +64,6 @@ impl Harness {
         if let Some(run) = self.live.attach(&run) {
             tracing::info!(run = run.id, "a request that was sent again waits for its run");
             return Ok(Some(run));
-        }
-        if let Some(mut ended) = self.live.end_of(&run) {
-            // Everyone left, so it is being cancelled; too late a look counts as over.
-            let ended = ended.wait_for(Option::is_some);
-            let _ = tokio::time::timeout(ENDING, ended).await;
         }
         let summary = self.ledger.run(&run).await.map_err(|err| unreadable(&err))?;
         let Some(summary) = summary else { return Ok(None) };

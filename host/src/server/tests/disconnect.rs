@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::stage::{Stage, chat_request, saying, until};
+use super::stage::{PATIENCE, Stage, chat_request, saying, until};
 use crate::event::Reason;
 
 #[derive(Clone, Copy, Debug)]
@@ -87,4 +87,17 @@ async fn a_client_that_stays_cancels_nothing() {
         assert_eq!(stage.chat(&body).await.status, 200);
     }
     assert_eq!((stage.asked(), stage.left()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_costs_a_connection_for_a_bounded_time() {
+    let stage = Stage::open().await;
+    for sent in ["", "GET /healthz HTTP/1.1\r\nHost: loc"] {
+        let mut socket = stage.connect().await;
+        socket.write_all(sent.as_bytes()).await.expect("the server reads");
+        let mut bytes = Vec::new();
+        let reading = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut bytes));
+        reading.await.expect("the server closes").expect("in order");
+        assert!(bytes.is_empty() || bytes.starts_with(b"HTTP/1.1 408"), "{bytes:?}");
+    }
 }

@@ -27,7 +27,7 @@ use crate::server::{ServeOptions, bind, serve};
 use crate::upstream::{Timers, UpstreamSettings};
 
 /// How long anything may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs at one time.
 pub(super) const MAX_RUNS: usize = 2;
@@ -89,6 +89,7 @@ pub(super) fn options() -> ServeOptions {
     ServeOptions {
         max_body_bytes: 4096,
         keep_alive: Duration::from_millis(50),
+        head_time: Duration::from_millis(500),
         grace: Duration::from_secs(5),
     }
 }
