@@ -16,6 +16,7 @@ mod connections;
 mod follow;
 mod id;
 mod models;
+mod openapi;
 mod origin;
 mod query;
 mod refuse;
@@ -156,6 +157,7 @@ fn router(door: Arc<Door>) -> Router {
         .route("/v1/runs/{id}/events", get(runs::events))
         .route("/v1/runs/{id}/diff", get(runs::diff))
         .route("/v1/runs/{id}/cancel", post(runs::cancel))
+        .route("/v1/openapi.json", get(openapi::document))
         .route("/healthz", get(models::alive))
         .route("/readyz", get(models::ready))
         .fallback(refuse::no_route)
