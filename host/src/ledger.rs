@@ -1,14 +1,15 @@
 //! The record: sessions, runs and every event of every run, in one SQLite file.
 //!
-//! Append-only, one writer thread, group commit. An append returns once its commit is done, and
+//! Append-only, one writer at a time, group commit. An append returns once its commit is done, and
 //! never before; a run's state is what its events say and is stored nowhere else. Whatever a kill
 //! cut off is closed as interrupted at the next opening. Knows no tool, no model and no HTTP.
 //!
-//! `schema` holds the tables, `writer` the thread, `reader` the queries, `fold` what events add
+//! `schema` holds the tables, `desk` the queue, `writer` the pen, `reader` the queries, `fold` what events add
 //! up to, `recovery` what a dead process left, `follow` how far each live run is, `checkpoint`
 //! the log's way into the file, `lock` the rule of one process at a time.
 
 mod checkpoint;
+mod desk;
 mod error;
 mod fold;
 mod follow;
@@ -22,10 +23,10 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 pub use error::LedgerError;
 pub use fold::RunSummary;
@@ -35,12 +36,10 @@ pub use recovery::Interrupted;
 use crate::config::LedgerSync;
 use crate::event::{Event, Recorded};
 use checkpoint::Checkpointer;
+use desk::Desk;
 use follow::Followers;
 use reader::Readers;
-use writer::{Entry, Live, Request, Work, Writer};
-
-/// Requests that may wait for the writer; the next one waits to be queued. Four full groups.
-const MAX_QUEUED: usize = 1_024;
+use writer::{Entry, Live, Work, Writer};
 
 /// A session: one caller in one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +56,11 @@ pub struct SessionRow {
     pub created_ms: u64,
 }
 
-/// The open record. Cheap to clone. The file is let go of when any clone is closed, or soon after
-/// the last one is dropped.
+/// The open record. Cheap to clone. The file is let go of when any clone is closed, or with the
+/// last one that is dropped.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    requests: mpsc::Sender<Request>,
+    desk: Arc<Desk>,
     readers: Arc<Readers>,
     followers: Arc<Followers>,
 }
@@ -86,12 +85,8 @@ impl Ledger {
             live: Live::default(),
             lock,
         };
-        let (requests, queue) = mpsc::channel(MAX_QUEUED);
-        thread::Builder::new()
-            .name("ledger-writer".to_owned())
-            .spawn(move || writer.run(queue))
-            .map_err(|source| LedgerError::File { path: path.to_owned(), source })?;
-        let ledger = Ledger { requests, readers: Readers::new(path.to_owned()), followers };
+        let desk = Desk::new(writer, sync);
+        let ledger = Ledger { desk, readers: Readers::new(path.to_owned()), followers };
         Ok((ledger, interrupted))
     }
 
@@ -100,7 +95,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::Duplicate`] when there is one of that id.
     pub async fn add_session(&self, session: SessionRow) -> Result<(), LedgerError> {
-        self.request(Work::Session(session)).await.map(|_| ())
+        self.desk.request(Work::Session(session)).await.map(|_| ())
     }
 
     /// The session of that id.
@@ -142,7 +137,7 @@ impl Ledger {
         let entry = Entry::new(run, at_ms, first.clone())?;
         let work =
             Work::Run { id: run.to_owned(), session: session.to_owned(), first: Box::new(entry) };
-        let seq = self.request(work).await?;
+        let seq = self.desk.request(work).await?;
         Ok(Recorded { run: run.to_owned(), seq, at_ms, event: first })
     }
 
@@ -158,7 +153,7 @@ impl Ledger {
             .into_iter()
             .map(|(at_ms, event)| Entry::new(run, at_ms, event))
             .collect::<Result<Vec<Entry>, LedgerError>>()?;
-        self.request(Work::Events { run: run.to_owned(), entries }).await
+        self.desk.request(Work::Events { run: run.to_owned(), entries }).await
     }
 
     /// What a run comes to so far, folded from its events; None when it is not known.
@@ -203,15 +198,9 @@ impl Ledger {
     /// Waits until everything queued is stored, moves the log into the file and lets go of it.
     /// From then on an append says [`LedgerError::Closed`]. Closing twice is fine.
     pub async fn close(&self) {
-        // Closed already is what was asked for.
-        let _ = self.request(Work::Close).await;
-    }
-
-    async fn request(&self, work: Work) -> Result<u64, LedgerError> {
-        let (reply, answer) = oneshot::channel();
-        let request = Request { work, reply };
-        self.requests.send(request).await.map_err(|_| LedgerError::Closed)?;
-        answer.await.map_err(|_| LedgerError::Closed)?
+        let desk = Arc::clone(&self.desk);
+        // An error here means that the runtime is going down.
+        let _ = spawn_blocking(move || desk.close()).await;
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) const FORMAT: i64 = 1;
 
 /// How long a connection waits for another one's lock. Nothing of ours ever takes one for long;
 /// this is for a person with a SQLite client.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// `events_ended` finds the runs that never ended without reading their events, and makes a
 /// second end impossible.
