@@ -1,15 +1,16 @@
 //! The record: sessions, runs and every event of every run, in one SQLite file.
 //!
-//! Append-only, one writer thread, group commit. An append returns once its commit is done, and
+//! Append-only, one writer at a time, group commit. An append returns once its commit is done, and
 //! never before; a run's state is what its events say and is stored nowhere else. Whatever a kill
 //! cut off is closed as interrupted at the next opening. Knows no tool, no model and no HTTP.
 //!
-//! `rows` holds what is stored beside events, `schema` the tables, `writer` the thread, `reader` the
-//! queries, `listing` those that look for several, `fold` what events add up to, `recovery` what a
-//! dead process left, `follow` how far each live run is, `checkpoint` the log's way into the file,
-//! `lock` the rule of one process at a time, `standing` a look from outside.
+//! `rows` holds what is stored beside events, `schema` the tables, `desk` the queue, `writer` the pen,
+//! `reader` the queries, `listing` those that look for several, `fold` what events add up to,
+//! `recovery` what a dead process left, `follow` how far each live run is, `checkpoint` the log's way
+//! into the file, `lock` the rule of one process at a time, `standing` a look from outside.
 
 mod checkpoint;
+mod desk;
 mod error;
 mod fold;
 mod follow;
@@ -26,10 +27,10 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 pub use error::LedgerError;
 pub use fold::RunSummary;
@@ -41,18 +42,16 @@ pub use standing::{Standing, standing};
 use crate::config::LedgerSync;
 use crate::event::{Event, Recorded};
 use checkpoint::Checkpointer;
+use desk::Desk;
 use follow::Followers;
 use reader::Readers;
-use writer::{Entry, Live, Request, Work, Writer};
+use writer::{Entry, Live, Work, Writer};
 
-/// Requests that may wait for the writer; the next one waits to be queued. Four full groups.
-const MAX_QUEUED: usize = 1_024;
-
-/// The open record. Cheap to clone. The file is let go of when any clone is closed, or soon after
-/// the last one is dropped.
+/// The open record. Cheap to clone. The file is let go of when any clone is closed, or with the
+/// last one that is dropped.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    requests: mpsc::Sender<Request>,
+    desk: Arc<Desk>,
     readers: Arc<Readers>,
     followers: Arc<Followers>,
 }
@@ -77,12 +76,8 @@ impl Ledger {
             live: Live::default(),
             lock,
         };
-        let (requests, queue) = mpsc::channel(MAX_QUEUED);
-        thread::Builder::new()
-            .name("ledger-writer".to_owned())
-            .spawn(move || writer.run(queue))
-            .map_err(|source| LedgerError::File { path: path.to_owned(), source })?;
-        let ledger = Ledger { requests, readers: Readers::new(path.to_owned()), followers };
+        let desk = Desk::new(writer, sync);
+        let ledger = Ledger { desk, readers: Readers::new(path.to_owned()), followers };
         Ok((ledger, interrupted))
     }
 
@@ -91,7 +86,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::Duplicate`] when there is one of that id.
     pub async fn add_session(&self, session: SessionRow) -> Result<(), LedgerError> {
-        self.request(Work::Session(session)).await.map(|_| ())
+        self.desk.request(Work::Session(session)).await.map(|_| ())
     }
 
     /// Removes a session: from now on it is not found. What its runs did stays on record.
@@ -100,7 +95,7 @@ impl Ledger {
     /// [`LedgerError::UnknownSession`] when there never was one of that id.
     pub async fn remove_session(&self, session: &str) -> Result<(), LedgerError> {
         let work = Work::Removal { session: session.to_owned(), at_ms: now_ms() };
-        self.request(work).await.map(|_| ())
+        self.desk.request(work).await.map(|_| ())
     }
 
     /// The session of that id, unless it was removed.
@@ -144,7 +139,7 @@ impl Ledger {
         let entry = Entry::new(run, at_ms, first.clone())?;
         let (id, session) = (run.to_owned(), session.to_owned());
         let work = Work::Run { id, session, mark, first: Box::new(entry) };
-        let seq = self.request(work).await?;
+        let seq = self.desk.request(work).await?;
         Ok(Recorded { run: run.to_owned(), seq, at_ms, event: first })
     }
 
@@ -174,7 +169,7 @@ impl Ledger {
             .into_iter()
             .map(|(at_ms, event)| Entry::new(run, at_ms, event))
             .collect::<Result<Vec<Entry>, LedgerError>>()?;
-        self.request(Work::Events { run: run.to_owned(), entries, files }).await
+        self.desk.request(Work::Events { run: run.to_owned(), entries, files }).await
     }
 
     /// What a run comes to so far, folded from its events; None when it is not known.
@@ -219,15 +214,9 @@ impl Ledger {
     /// Waits until everything queued is stored, moves the log into the file and lets go of it.
     /// From then on an append says [`LedgerError::Closed`]. Closing twice is fine.
     pub async fn close(&self) {
-        // Closed already is what was asked for.
-        let _ = self.request(Work::Close).await;
-    }
-
-    async fn request(&self, work: Work) -> Result<u64, LedgerError> {
-        let (reply, answer) = oneshot::channel();
-        let request = Request { work, reply };
-        self.requests.send(request).await.map_err(|_| LedgerError::Closed)?;
-        answer.await.map_err(|_| LedgerError::Closed)?
+        let desk = Arc::clone(&self.desk);
+        // An error here means that the runtime is going down.
+        let _ = spawn_blocking(move || desk.close()).await;
     }
 }
 

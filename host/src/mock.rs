@@ -110,13 +110,14 @@ async fn requests(State(stage): State<Arc<Stage>>) -> Response {
 }
 
 async fn complete(State(stage): State<Arc<Stage>>, request: Request) -> Response {
-    let received_us = stage.now_us();
     let Ok(body) = to_bytes(request.into_body(), MAX_BODY_BYTES).await else {
         return json(
             StatusCode::PAYLOAD_TOO_LARGE,
             answer::error_json("the body is too large or broke off", "body"),
         );
     };
+    // What this server itself does with a request is no part of the client's time.
+    let received_us = stage.now_us();
     let body_bytes = body.len();
     let (cue, ending) = stage.receive(received_us, body);
     match cue {

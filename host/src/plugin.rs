@@ -80,18 +80,16 @@ enum Linked {
 }
 
 impl Plugins {
-    /// Loads everything the configuration asks for. `scratch` is lent to tools while they say what
-    /// they offer; they have no effects then.
+    /// Loads everything the configuration asks for, one after the other: the compiler uses every
+    /// core for one component, and what it needs for several at once stays with the process for
+    /// good. `scratch` is lent to tools while they say what they offer; they have no effects then.
     pub async fn load(engine: &Engine, sources: Vec<Source>, scratch: &Arc<Workspace>) -> Plugins {
-        let loading = sources.into_iter().map(|source| {
-            let (engine, scratch) = (engine.clone(), scratch.clone());
-            let listed = Listed::of(&source);
-            // Compiling is work for a core, not for the runtime's thread.
-            (listed, tokio::spawn(async move { load_one(engine, source, scratch).await }))
-        });
         let mut plugins = Plugins::default();
-        for (listed, task) in loading.collect::<Vec<_>>() {
-            let (listed, linked) = match task.await {
+        for source in sources {
+            let listed = Listed::of(&source);
+            // In a task of its own: a panic is one plugin's.
+            let loading = tokio::spawn(load_one(engine.clone(), source, scratch.clone()));
+            let (listed, linked) = match loading.await {
                 Ok(loaded) => loaded,
                 Err(err) => not_loaded(listed, format!("loading it panicked: {err}")),
             };
@@ -299,7 +297,10 @@ async fn link(
         Role::Profile => {
             let pre = sealed(engine, &component).map_err(not_linked)?;
             let pre = ProfilePluginPre::new(pre).map_err(not_linked)?;
-            Linked::Profiles(profile::describe(engine, name, &pre).await?)
+            let (engine, name) = (engine.clone(), name.to_owned());
+            let described = spawn_blocking(move || profile::describe(&engine, &name, &pre)).await;
+            let panicked = |_| LoadError::Link("the engine panicked".to_owned());
+            Linked::Profiles(described.map_err(panicked)??)
         }
     };
     listed.offers = Ok(match &linked {

@@ -25,7 +25,6 @@ pub(crate) mod guard_world {
         path: "../wit",
         world: "guard-plugin",
         imports: { default: trappable },
-        exports: { default: async },
         with: { "harness:plugin": crate::wit::tool_world::harness::plugin },
     });
 }
@@ -35,7 +34,6 @@ pub(crate) mod profile_world {
         path: "../wit",
         world: "profile-plugin",
         imports: { default: trappable },
-        exports: { default: async },
         with: { "harness:plugin": crate::wit::tool_world::harness::plugin },
     });
 }

@@ -17,7 +17,7 @@ pub(super) const FORMAT: i64 = 2;
 
 /// How long a connection waits for another one's lock. Nothing of ours ever takes one for long;
 /// this is for a person with a SQLite client.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// A format's step from the one before: its tables by name, and what makes them.
 struct Step {

@@ -1,14 +1,15 @@
-//! The one thread that writes.
+//! The pen: one transaction after the other.
 //!
-//! It takes what is queued, at most [`MAX_GROUP`] requests, and commits it as one transaction;
-//! only then does anybody hear of it. It gives out the seqs, and it alone knows which runs are
-//! live. It reads nothing while it runs, and no reader and no checkpoint stands in its way.
+//! It commits a group of requests as one transaction; only then does anybody hear of it. It gives
+//! out the seqs, and it alone knows which runs are live. It reads nothing, and no reader and no
+//! checkpoint stands in its way. Who holds it, and when, is the desk's to say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi, params};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::LedgerError;
 use super::checkpoint::{self, Checkpointer};
@@ -18,12 +19,10 @@ use super::rows::{Content, FileState, Mark, SessionRow};
 use super::schema::integer;
 use crate::event::{Event, State};
 
-/// Requests in one commit. Whoever came first waits for the last one's rows, so not without end.
-const MAX_GROUP: usize = 256;
-
 const PAGE_BYTES: u64 = 4_096;
 
 /// One thing to store.
+#[derive(Debug)]
 pub(super) enum Work {
     /// A session's row.
     Session(SessionRow),
@@ -33,11 +32,10 @@ pub(super) enum Work {
     Run { id: String, session: String, mark: Mark, first: Box<Entry> },
     /// More events of a run, and the files it changed.
     Events { run: String, entries: Vec<Entry>, files: Vec<FileState> },
-    /// Finish, tidy up and stop.
-    Close,
 }
 
-/// One event, already encoded: the sender's thread does that, not the writer's.
+/// One event, already encoded: its sender does that, before anybody holds the pen for it.
+#[derive(Debug)]
 pub(super) struct Entry {
     pub(super) at_ms: u64,
     pub(super) event: Event,
@@ -54,19 +52,21 @@ impl Entry {
 }
 
 /// Work, and who waits for it. The answer is the run's last seq; 0 for work without one.
+#[derive(Debug)]
 pub(super) struct Request {
     pub(super) work: Work,
     pub(super) reply: oneshot::Sender<Result<u64, LedgerError>>,
 }
 
 /// Where a live run's record ends.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Tail {
     seq: u64,
     state: State,
 }
 
-/// What the thread owns. The lock is the last field, so that it is let go of last.
+/// What it takes to write. The lock is the last field, so that it is let go of last.
+#[derive(Debug)]
 pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) checkpointer: Checkpointer,
@@ -76,30 +76,12 @@ pub(super) struct Writer {
 }
 
 /// The live runs. Starts empty: opening closed whatever an earlier process left.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Live(HashMap<String, Tail>);
 
 impl Writer {
-    /// Runs until a `Close`, or until every sender is gone.
-    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
-        let mut closing = None;
-        while closing.is_none()
-            && let Some(first) = requests.blocking_recv()
-        {
-            let mut group = Vec::new();
-            let mut next = Some(first);
-            while let Some(request) = next {
-                if matches!(request.work, Work::Close) {
-                    closing = Some(request.reply);
-                    break;
-                }
-                group.push(request);
-                next = if group.len() < MAX_GROUP { requests.try_recv().ok() } else { None };
-            }
-            self.commit_all(group);
-        }
-        // From here on a send fails and says "closed"; what was queued behind gets the same.
-        drop(requests);
+    /// Moves the log into the file and lets go of it.
+    pub(super) fn finish(self) {
         let Writer { connection, checkpointer, lock, followers, .. } = self;
         followers.close();
         checkpointer.stop();
@@ -107,35 +89,53 @@ impl Writer {
         let _ = checkpoint::checkpoint(&connection, "TRUNCATE");
         drop(connection);
         drop(lock);
-        if let Some(reply) = closing {
-            let _ = reply.send(Ok(0));
-        }
     }
 
-    fn commit_all(&mut self, group: Vec<Request>) {
-        if group.is_empty() {
-            return;
-        }
-        let alone = group.len() == 1;
-        match self.commit(group.iter().map(|request| &request.work)) {
+    /// Commits a group and answers each of it.
+    ///
+    /// # Errors
+    /// The group itself, not stored, while somebody else has locked the file and there is no
+    /// `patience` to wait for them. With patience, that is told to the askers like every failure.
+    pub(super) fn commit_all(
+        &mut self,
+        group: Vec<Request>,
+        patience: Duration,
+    ) -> Result<(), Vec<Request>> {
+        let is_alone = group.len() == 1;
+        let committed = self
+            .connection
+            .busy_timeout(patience)
+            .and_then(|()| self.commit(group.iter().map(|request| &request.work)));
+        match committed {
             Ok(answers) => {
                 for (request, answer) in group.into_iter().zip(answers) {
                     // Nobody waits when the caller was cancelled; it is stored all the same.
                     let _ = request.reply.send(answer);
                 }
             }
-            Err(source) if alone => {
+            Err(source)
+                if patience.is_zero()
+                    && source.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
+            {
+                return Err(group);
+            }
+            Err(source) if is_alone => {
                 if let Some(request) = group.into_iter().next() {
                     let _ = request.reply.send(Err(LedgerError::storage("store")(source)));
                 }
             }
             // Nothing of the group was stored. One by one, so that each fails for itself alone.
             Err(_) => {
-                for request in group {
-                    self.commit_all(vec![request]);
+                let mut left = group.into_iter();
+                while let Some(request) = left.next() {
+                    if let Err(mut unwritten) = self.commit_all(vec![request], patience) {
+                        unwritten.extend(left);
+                        return Err(unwritten);
+                    }
                 }
             }
         }
+        Ok(())
     }
 
     /// One transaction. An error means that nothing of it is stored; a refusal (the inner error)
@@ -188,7 +188,6 @@ impl Batch<'_> {
                 Ok(seq) => self.keep_files(run, files).map(|()| Ok(seq)),
                 refused => Ok(refused),
             },
-            Work::Close => Ok(Ok(0)),
         }
     }
 

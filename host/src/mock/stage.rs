@@ -22,7 +22,7 @@ pub struct Seen {
     pub conversation: u32,
     /// Which answer of that conversation it got, counted from 1; 0 when none was played.
     pub turn: u32,
-    /// Microseconds from the start of the server until the request's headers were there.
+    /// Microseconds from the start of the server until the whole request was there.
     pub received_us: u64,
     /// Microseconds from the start of the server until the answer was over or cut; none while it
     /// is being sent.

@@ -1,12 +1,17 @@
 //! The engine all components run on, and what bounds one store.
 //!
-//! One engine a process: Cranelift, on-demand memory, fuel and epochs both on. Everything the
-//! contract does not need is switched off, because most of what ever went wrong in such engines
-//! went wrong there. Knows nothing of tools, guards or the disk.
+//! One engine a process: Cranelift, fuel and epochs both on. Everything the contract does not need
+//! is switched off, because most of what ever went wrong in such engines went wrong there. Memories
+//! and stacks come from a pool: a turn makes four instances, and mapping each anew cost more than
+//! running it. Knows nothing of tools, guards or the disk.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use wasmtime::{Config, ResourceLimiter};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, ResourceLimiter,
+};
 
 /// How often the epoch moves on. A busy guest yields to the runtime at each tick, so this bounds
 /// how late a time-out or a cancel can be.
@@ -18,6 +23,20 @@ pub(super) const MEMORY_BYTES: usize = 64 << 20;
 /// Elements of one table; an ordinary guest has some hundreds.
 const TABLE_ELEMENTS: usize = 20_000;
 
+/// Tables and core instances of one store.
+const TABLES: u32 = 64;
+const INSTANCES: u32 = 64;
+
+/// Stores at one time; the next one waits. Each reserves 4 GiB of addresses, and no memory.
+const STORES: u32 = 1_000;
+
+/// Places that keep the pages of the component they last held while nobody uses them.
+const WARM: u32 = 32;
+
+/// Bytes of a memory that such a place keeps, which is more than an ordinary guest writes. They are
+/// put back as they were at first before the next store sees them; the rest goes to the system.
+const RESIDENT_BYTES: usize = 256 << 10;
+
 /// The engine could not be set up on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("the WebAssembly engine does not start: {0:#}")]
@@ -25,7 +44,10 @@ pub struct EngineError(wasmtime::Error);
 
 /// The engine. Cheap to clone.
 #[derive(Clone)]
-pub struct Engine(wasmtime::Engine);
+pub struct Engine {
+    wasmtime: wasmtime::Engine,
+    stores: Arc<Semaphore>,
+}
 
 impl Engine {
     /// Starts the engine and the thread that moves its epoch on; the thread ends with the engine.
@@ -43,7 +65,8 @@ impl Engine {
             .wasm_gc(false)
             .wasm_function_references(false)
             .wasm_memory64(false)
-            .wasm_exceptions(false);
+            .wasm_exceptions(false)
+            .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
         let engine = wasmtime::Engine::new(&config).map_err(EngineError)?;
         let weak = engine.weak();
         std::thread::Builder::new()
@@ -56,12 +79,37 @@ impl Engine {
                 }
             })
             .map_err(|err| EngineError(err.into()))?;
-        Ok(Engine(engine))
+        Ok(Engine { wasmtime: engine, stores: Arc::new(Semaphore::new(STORES as usize)) })
     }
 
     pub(super) fn wasmtime(&self) -> &wasmtime::Engine {
-        &self.0
+        &self.wasmtime
     }
+
+    /// Waits for a place in the pool. Whoever has one may make one store, and drops that first.
+    pub(super) async fn place(&self) -> OwnedSemaphorePermit {
+        // Never closed.
+        self.stores.clone().acquire_owned().await.expect("the semaphore is never closed")
+    }
+}
+
+/// Room for [`STORES`] stores. An ordinary one has one memory and up to three tables.
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(STORES)
+        .total_core_instances(STORES * INSTANCES)
+        .total_memories(STORES)
+        .total_tables(STORES * 4)
+        .total_stacks(STORES)
+        .max_tables_per_module(TABLES)
+        .table_elements(TABLE_ELEMENTS)
+        .max_unused_warm_slots(WARM)
+        .linear_memory_keep_resident(RESIDENT_BYTES)
+        .table_keep_resident(RESIDENT_BYTES)
+        // Asks the kernel which pages a guest has written. Before Linux 6.7 it cannot say, and the
+        // lowest are put back, written or not.
+        .pagemap_scan(Enabled::Auto);
+    pool
 }
 
 /// What one store may use, and whether it asked for more.
@@ -98,11 +146,11 @@ impl ResourceLimiter for Meter {
     }
 
     fn instances(&self) -> usize {
-        64
+        INSTANCES as usize
     }
 
     fn tables(&self) -> usize {
-        64
+        TABLES as usize
     }
 
     fn memories(&self) -> usize {

@@ -4,12 +4,14 @@
 //! function of the proposal. Whatever goes wrong in a guard is a refusal; a guard that did not
 //! load refuses everything until a person disables it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use tokio::task::spawn_blocking;
+use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
-use wasmtime::{Store, UpdateDeadline};
 
-use super::breakage::Breakage;
+use super::breakage::{Breakage, Cause};
 use super::engine::{Engine, Meter};
 use super::sink::Sink;
 use crate::wit::guard_world::GuardPluginPre;
@@ -21,6 +23,10 @@ const FUEL: u64 = 500_000_000;
 /// Backstop in epoch ticks (2 s): fuel stops a guard long before, but fuel does not tick while
 /// the machine is short of processors.
 const BACKSTOP_TICKS: u64 = 200;
+
+/// Epoch ticks (10 to 20 ms) that a check may take on the caller's thread. Nearly all take tens of
+/// microseconds, and a stack or a thread of its own would cost more than that.
+const PROMPT_TICKS: u64 = 2;
 
 /// Bytes of a reason that the model reads.
 const REASON_BYTES: usize = 4 << 10;
@@ -40,13 +46,7 @@ impl Sealed {
         let mut store = Store::new(engine.wasmtime(), sealed);
         store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
-        store.set_epoch_deadline(1);
-        let mut left = ticks;
-        // Each tick yields, so that a spinning guard does not keep a runtime's thread to itself.
-        store.epoch_deadline_callback(move |_| {
-            left = left.saturating_sub(1);
-            Ok(if left == 0 { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
-        });
+        store.set_epoch_deadline(ticks);
         store
     }
 }
@@ -66,12 +66,16 @@ pub struct Guard {
 }
 
 enum Body {
-    Loaded {
-        engine: Engine,
-        pre: GuardPluginPre<Sealed>,
-    },
+    Loaded(Arc<Loaded>),
     /// It did not load, and why.
     Missing(String),
+}
+
+/// A component that can be asked.
+struct Loaded {
+    engine: Engine,
+    name: String,
+    pre: GuardPluginPre<Sealed>,
 }
 
 /// A refusal, with the guard that made it.
@@ -92,7 +96,8 @@ impl Guard {
         config: &str,
         pre: GuardPluginPre<Sealed>,
     ) -> Guard {
-        let body = Body::Loaded { engine: engine.clone(), pre };
+        let loaded = Loaded { engine: engine.clone(), name: name.to_owned(), pre };
+        let body = Body::Loaded(Arc::new(loaded));
         Guard { name: name.to_owned(), config: config.to_owned(), body }
     }
 
@@ -103,18 +108,25 @@ impl Guard {
 
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
     pub async fn check(&self, proposal: &mut Proposal) -> Option<Refused> {
-        let (engine, pre) = match &self.body {
-            Body::Loaded { engine, pre } => (engine, pre),
+        let loaded = match &self.body {
+            Body::Loaded(loaded) => loaded,
             Body::Missing(cause) => return Some(self.broken(cause)),
         };
         proposal.config.clone_from(&self.config);
-        let mut store = Sealed::store(engine, &self.name, FUEL, BACKSTOP_TICKS);
-        let started = Instant::now();
-        let checked = async {
-            let instance = pre.instantiate_async(&mut store).await?;
-            instance.harness_plugin_guard().call_check(&mut store, proposal).await
-        };
-        match checked.await {
+        let place = loaded.engine.place().await;
+        let mut checked = loaded.check(proposal, PROMPT_TICKS);
+        if let Err(Breakage { cause: Cause::Time, .. }) = checked {
+            // Begun again where it holds up nobody; its verdict depends on the proposal alone.
+            let (loaded, proposal) = (loaded.clone(), proposal.clone());
+            let checking = spawn_blocking(move || {
+                let _place = place;
+                loaded.check(&proposal, BACKSTOP_TICKS)
+            });
+            checked = checking.await.unwrap_or_else(|panicked| {
+                Err(Breakage::of_host(&self.name, "check", &panicked.to_string()))
+            });
+        }
+        match checked {
             Ok(None) => None,
             Ok(Some(denial)) => {
                 let Denial { mut rule, mut reason } = denial;
@@ -122,10 +134,7 @@ impl Guard {
                 reason.truncate(reason.floor_char_boundary(REASON_BYTES));
                 Some(Refused { guard: self.name.clone(), rule, reason })
             }
-            Err(err) => {
-                let Sealed { meter, sink } = store.data();
-                let elapsed = started.elapsed();
-                let breakage = Breakage::new(&self.name, "check", &err, meter, sink, FUEL, elapsed);
+            Err(breakage) => {
                 tracing::error!(guard = self.name, "{breakage}");
                 Some(self.broken(&breakage.what()))
             }
@@ -143,5 +152,21 @@ impl Guard {
                 self.name
             ),
         }
+    }
+}
+
+impl Loaded {
+    /// One check in an instance of its own, on this thread.
+    fn check(&self, proposal: &Proposal, ticks: u64) -> Result<Option<Denial>, Breakage> {
+        let mut store = Sealed::store(&self.engine, &self.name, FUEL, ticks);
+        let started = Instant::now();
+        let instance = self.pre.instantiate(&mut store);
+        let checked = instance
+            .and_then(|instance| instance.harness_plugin_guard().call_check(&mut store, proposal));
+        checked.map_err(|err| {
+            let Sealed { meter, sink } = store.data();
+            let elapsed = started.elapsed();
+            Breakage::new(&self.name, "check", &err, meter, sink, FUEL, elapsed)
+        })
     }
 }

@@ -33,19 +33,18 @@ pub struct Profile {
     pub quirks: Arc<Quirks>,
 }
 
-/// Asks a component for its profiles.
-pub(super) async fn describe(
+/// Asks a component for its profiles, on this thread.
+pub(super) fn describe(
     engine: &Engine,
     plugin: &str,
     pre: &ProfilePluginPre<Sealed>,
 ) -> Result<Vec<Profile>, LoadError> {
     let mut store = Sealed::store(engine, plugin, FUEL, BACKSTOP_TICKS);
     let started = Instant::now();
-    let described = async {
-        let instance = pre.instantiate_async(&mut store).await?;
-        instance.harness_plugin_provider_profile().call_describe(&mut store).await
-    };
-    match described.await {
+    let described = pre
+        .instantiate(&mut store)
+        .and_then(|instance| instance.harness_plugin_provider_profile().call_describe(&mut store));
+    match described {
         Ok(descriptions) => descriptions.into_iter().map(read).collect(),
         Err(err) => {
             let Sealed { meter, sink } = store.data();

@@ -124,6 +124,7 @@ impl ToolPlugin {
         workspace: Arc<Workspace>,
     ) -> Result<Vec<Tool>, LoadError> {
         let deadline = Deadline::after(DESCRIBING);
+        let _place = self.engine.place().await;
         let mut store = self.store(workspace, Effects::empty(), deadline, None);
         let started = Instant::now();
         let specs = async {
@@ -259,6 +260,7 @@ impl Tool {
         let limit = Duration::from_millis(u64::from(self.spec.timeout_ms));
         let deadline = deadline.at_most(limit);
         let watcher = Watcher { call_id: call.id.clone(), lines };
+        let _place = plugin.engine.place().await;
         let mut store = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
         let started = Instant::now();
         let work = async {

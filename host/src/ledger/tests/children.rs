@@ -21,17 +21,23 @@ async fn child_that_writes_until_it_dies() {
     let ledger = open(Path::new(&path));
     let _ = ledger.add_session(session_row("ws_1")).await;
     let (first, second) = (format!("{round}-a"), format!("{round}-b"));
-    tokio::join!(write_for_ever(&ledger, &first), write_for_ever(&ledger, &second));
+    for run in [&first, &second] {
+        say(
+            run,
+            ledger
+                .start_run(run, "ws_1", Mark::default(), started())
+                .await
+                .map(|recorded| recorded.seq),
+        );
+    }
+    // In tasks of their own: an append that nobody holds up comes back without giving way.
+    let other = ledger.clone();
+    let other = tokio::spawn(async move { write_for_ever(&other, &second).await });
+    write_for_ever(&ledger, &first).await;
+    other.await.unwrap();
 }
 
 async fn write_for_ever(ledger: &Ledger, run: &str) {
-    say(
-        run,
-        ledger
-            .start_run(run, "ws_1", Mark::default(), started())
-            .await
-            .map(|recorded| recorded.seq),
-    );
     say(run, ledger.append(run, turn(1, &[])).await);
     for count in 0.. {
         let padding = "x".repeat(count * 37 % 5_000);

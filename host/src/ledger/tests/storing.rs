@@ -146,3 +146,18 @@ async fn closing_stores_what_is_queued_and_refuses_what_comes_later() {
     assert_eq!(ledger.events("r", 0, 10).await.unwrap().len(), 3);
     open(&path);
 }
+
+#[tokio::test]
+async fn a_file_that_somebody_else_has_locked_is_waited_for_off_the_runtime() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r"]).await;
+    let outsider = rusqlite::Connection::open(&path).unwrap();
+    outsider.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // One thread for all three: an append that held it up would never see the lock released.
+    let (first, second, ()) = tokio::join!(
+        ledger.append("r", vec![(1, note("one"))]),
+        ledger.append("r", vec![(1, note("two"))]),
+        async { outsider.execute_batch("ROLLBACK").unwrap() },
+    );
+    assert_eq!((first.unwrap(), second.unwrap()), (2, 3));
+}
