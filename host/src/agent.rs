@@ -1,9 +1,11 @@
 //! The loop: ask, act on what was asked for, ask again, until there is an answer.
 //!
 //! Everything a run does is decided in [`run`], which fits on a screen; `agent/calls.rs` takes one
-//! reply's calls through validation, guards and tools, `agent/past.rs` is what guards are told of
+//! reply's calls through validation, guards and tools, `agent/answer.rs` fits the answer to what the
+//! client asked of it, `agent/past.rs` is what guards are told of
 //! the calls before. Touches no socket, file, clock or environment: those are below.
 
+mod answer;
 mod calls;
 mod past;
 
@@ -44,6 +46,10 @@ pub struct Task<'a> {
     pub model: &'a str,
     /// The client's own keys for the upstream.
     pub extra: &'a Passthrough,
+    /// The most tokens of the answer.
+    pub answer_limit: Option<u64>,
+    /// The client's own keys with the answer's form among them, when it wants one.
+    pub answer_extra: Option<&'a Passthrough>,
     /// Of the first turn; later turns are free.
     pub first_choice: ToolChoice,
     /// What it may use.
@@ -95,6 +101,8 @@ pub struct Ending {
 enum Turn {
     /// Going on with the task.
     Working,
+    /// Giving the answer in the form that the client wants.
+    Answering,
     /// The last word at a limit.
     Closing,
 }
@@ -151,8 +159,11 @@ pub async fn run(task: &mut Task<'_>, record: &mut Record) -> Result<Ending, Sto
         };
         choice = ToolChoice::Auto;
         let Reply { text, calls, finish, .. } = reply;
-        if calls.is_empty() && !text.trim().is_empty() {
-            return Ok(Ending { reason: Reason::Completed, finish, answer: text });
+        // A limit of the client's own may leave no room for a word.
+        let is_cut = task.offers.is_empty() && task.answer_limit.is_some();
+        let is_cut = is_cut && finish == Finish::Length;
+        if calls.is_empty() && (is_cut || !text.trim().is_empty()) {
+            return answer::give(task, record, text, finish, reply.usage).await;
         }
         if calls.is_empty() {
             empty_replies += 1;
@@ -222,15 +233,18 @@ async fn ask(
     let turn = record.tally().turns + 1;
     let (deadline, closing) = match kind {
         Turn::Working => (task.limits.work, false),
+        Turn::Answering => (task.limits.end, false),
         Turn::Closing => (task.limits.end, true),
     };
+    // Without tools every reply is the answer.
+    let is_answer = !matches!(kind, Turn::Working) || task.offers.is_empty();
     let ask = Ask {
         model: task.model,
         conversation: &task.conversation,
         offers: task.offers,
         choice,
-        extra: task.extra,
-        output_limit: None,
+        extra: task.answer_extra.filter(|_| is_answer).unwrap_or(task.extra),
+        output_limit: task.answer_limit.filter(|_| is_answer),
         deadline,
     };
     record.ride(Event::TurnStarted { turn, closing });

@@ -9,6 +9,8 @@ use harness_jail::{
     Jail, OpenError, PrivateDir, directories_in, ensure_directory, remove_directory,
 };
 
+use crate::wire::chat::is_session_id;
+
 /// The parent of fresh workspaces, when it lies under `state.dir`.
 const WORKSPACES: &str = "workspaces";
 
@@ -64,6 +66,16 @@ pub enum PlaceError {
     /// Under none of the configured roots.
     #[error("the directory lies under none of the server's `workspace.roots`, or there are none")]
     OutsideRoots,
+}
+
+/// A directory that a client named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Canonical.
+    pub path: String,
+    /// The session whose fresh workspace it is, or lies in, by its name. Whether there is such a
+    /// session, and whose, is not known here.
+    pub fresh_of: Option<String>,
 }
 
 impl Places {
@@ -162,19 +174,24 @@ impl Places {
     /// # Errors
     ///
     /// Why it cannot be a workspace.
-    pub fn canonical(&self, directory: &str) -> Result<String, PlaceError> {
+    pub fn canonical(&self, directory: &str) -> Result<Named, PlaceError> {
         let jail = Jail::open(Path::new(directory), None)?;
         let root = jail.root();
-        // Fresh workspaces lie under the state directory, and may be named by path.
-        let is_fresh = root.starts_with(&self.workspaces) && root != self.workspaces;
+        let fresh_of = root
+            .strip_prefix(&self.workspaces)
+            .ok()
+            .and_then(|inside| inside.iter().next()?.to_str())
+            .filter(|name| is_session_id(name))
+            .map(str::to_owned);
         let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
-        if overlaps && !is_fresh {
+        if overlaps && fresh_of.is_none() {
             return Err(PlaceError::ServersOwn(directory.to_owned()));
         }
-        if !is_fresh && !self.is_allowed(root) {
+        if fresh_of.is_none() && !self.is_allowed(root) {
             return Err(PlaceError::OutsideRoots);
         }
-        root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)
+        let path = root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)?;
+        Ok(Named { path, fresh_of })
     }
 
     /// Whether a client may work in a directory it named, by its canonical path.

@@ -21,6 +21,10 @@ pub(crate) fn closing(limit: &str) -> String {
     )
 }
 
+/// The user message that asks for the answer in the form that the client wants.
+pub(crate) const FORM: &str =
+    "Give this answer again, in the response format that is asked for now, and nothing else.";
+
 /// The user message after a reply with neither text nor call.
 pub(crate) const NUDGE: &str =
     "Your last reply was empty. Go on with the task: call a tool, or give your answer as text.";

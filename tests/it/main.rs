@@ -9,6 +9,7 @@
 
 mod rig;
 
+mod answer;
 mod args;
 mod cancel;
 mod cli;

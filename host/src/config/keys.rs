@@ -191,5 +191,10 @@ pub const KEYS: &[Key] = &[
         Some("text"),
         "a log line as `text`, or as one `json` object",
     ),
-    key("log.audit", Kind::Path, None, "file that gets a line for each call and what became of it"),
+    key(
+        "log.audit",
+        Kind::Path,
+        None,
+        "file that gets a line for each command, each denial and each request turned away",
+    ),
 ];

@@ -61,7 +61,8 @@ impl Kind {
     /// What is allowed, for a message; of a list, what each member may be.
     pub fn allowed(self) -> String {
         match self {
-            Kind::Text | Kind::Texts => "a text that is not empty".to_owned(),
+            Kind::Text => "a text that is not empty".to_owned(),
+            Kind::Texts => "a text that does not begin with `*`".to_owned(),
             Kind::Secret => "a text of ASCII characters that is not empty".to_owned(),
             Kind::Tokens => {
                 format!("{MIN_TOKEN_CHARS} or more characters, no space or control character")
@@ -124,7 +125,9 @@ impl Kind {
 
     fn fits(self, text: &str) -> bool {
         match self {
-            Kind::Text | Kind::Texts => !text.trim().is_empty(),
+            Kind::Text => !text.trim().is_empty(),
+            // A pattern of `*` alone would deny every command.
+            Kind::Texts => text.split_whitespace().next().is_some_and(|word| word != "*"),
             Kind::Secret => {
                 !text.trim().is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
             }

@@ -11,7 +11,7 @@ use harness_jail::{OpenError, Shell};
 use super::Harness;
 use crate::error::{Refusal, with_causes};
 use crate::ledger::{LedgerError, SessionRow, now_ms};
-use crate::places::PlaceError;
+use crate::places::{Named, PlaceError};
 use crate::plugin::Workspace;
 use crate::session::{Changes, Session};
 
@@ -24,7 +24,7 @@ impl Harness {
         id: Option<&str>,
         directory: Option<&str>,
     ) -> Result<Arc<Session>, Refusal> {
-        let directory = directory.map(|directory| self.canonical(directory)).transpose()?;
+        let directory = self.canonical(caller, directory).await?;
         let row = match (id, &directory) {
             (Some(id), _) => self.known_session(caller, id, directory.as_deref()).await?,
             (None, Some(directory)) => match self
@@ -64,17 +64,30 @@ impl Harness {
         Ok(session)
     }
 
-    pub(super) fn canonical(&self, directory: &str) -> Result<String, Refusal> {
+    /// The directory that a caller names, in its canonical form.
+    pub(super) async fn canonical(
+        &self,
+        caller: &str,
+        directory: Option<&str>,
+    ) -> Result<Option<String>, Refusal> {
+        let Some(directory) = directory else { return Ok(None) };
         if !directory.starts_with('/') {
-            return Err(Refusal::invalid(
-                "harness.workspace",
-                format!("expected an absolute directory, got `{directory}`"),
-            ));
+            return Err(unusable(format!("expected an absolute directory, got `{directory}`")));
         }
-        self.places.canonical(directory).map_err(|err| match err {
-            PlaceError::OutsideRoots => Refusal::forbidden(format!("`{directory}`: {err}")),
-            err => Refusal::invalid("harness.workspace", err.to_string()),
-        })
+        let Named { path, fresh_of } =
+            self.places.canonical(directory).map_err(|err| match err {
+                PlaceError::OutsideRoots => Refusal::forbidden(format!("`{directory}`: {err}")),
+                err => unusable(err.to_string()),
+            })?;
+        if let Some(session) = fresh_of {
+            // Anybody's path leads there; only its owner may go in.
+            let row = self.ledger.session(&session).await.map_err(|err| unreadable(&err))?;
+            if row.is_none_or(|row| row.caller != caller) {
+                let message = format!("`{directory}` is a workspace of no session of yours");
+                return Err(Refusal::forbidden(message));
+            }
+        }
+        Ok(Some(path))
     }
 
     pub(super) async fn known_session(
@@ -93,7 +106,8 @@ impl Harness {
             Some(directory) if directory != row.workspace => Err(Refusal::invalid(
                 "harness.workspace",
                 format!("session `{id}` has another workspace than `{directory}`; name only one"),
-            )),
+            )
+            .with_code("contradiction")),
             _ => Ok(row),
         }
     }
@@ -121,6 +135,10 @@ impl Harness {
         self.ledger.add_session(row.clone()).await.map_err(|err| unreadable(&err))?;
         Ok(row)
     }
+}
+
+fn unusable(message: String) -> Refusal {
+    Refusal::invalid("harness.workspace", message).with_code("unusable_workspace")
 }
 
 fn gone(row: &SessionRow, err: &OpenError) -> Refusal {

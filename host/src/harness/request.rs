@@ -41,10 +41,14 @@ pub struct RunRequest {
 }
 
 /// What belongs to the answer alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnswerOptions {
     /// The answer ends before the first of these.
     pub stop: Vec<String>,
+    /// The most tokens of it.
+    pub max_tokens: Option<u64>,
+    /// The client's other keys with the answer's form among them, when it asked for one.
+    pub formatted: Option<Passthrough>,
 }
 
 /// Whether tools may be called.

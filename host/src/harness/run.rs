@@ -81,6 +81,8 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
         offers: &offers,
         model: &model,
         extra: &request.extra,
+        answer_limit: request.answer.max_tokens,
+        answer_extra: request.answer.formatted.as_ref(),
         first_choice: match request.tools {
             ToolUse::Required => ToolChoice::Required,
             ToolUse::Auto | ToolUse::Off => ToolChoice::Auto,

@@ -38,7 +38,7 @@ impl Harness {
     ) -> Result<SessionView, Refusal> {
         self.refuse_when_stopping()?;
         let _opening = self.opening.lock().await;
-        let directory = directory.map(|directory| self.canonical(directory)).transpose()?;
+        let directory = self.canonical(caller, directory).await?;
         let row = match directory.as_deref() {
             None => self.add_session(caller, None).await?,
             Some(directory) => {

@@ -67,7 +67,13 @@ impl Engine {
             .wasm_memory64(false)
             .wasm_exceptions(false)
             .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
-        let engine = wasmtime::Engine::new(&config).map_err(EngineError)?;
+        let engine = wasmtime::Engine::new(&config).or_else(|err| {
+            // A limit on addresses, as `ulimit -v` sets one. Slower is better than not at all.
+            tracing::warn!("no pool of memories for plugins: {err:#}; each instance maps its own");
+            config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+            wasmtime::Engine::new(&config)
+        });
+        let engine = engine.map_err(EngineError)?;
         let weak = engine.weak();
         std::thread::Builder::new()
             .name("epoch".to_owned())

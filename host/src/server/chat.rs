@@ -133,6 +133,11 @@ impl Ids {
 }
 
 fn to_run(chat: ChatRequest, mark: Mark) -> RunRequest {
+    let formatted = chat.response_format.map(|format| {
+        let mut keys = chat.extra.clone();
+        keys.insert("response_format".to_owned(), format);
+        Passthrough::new(keys)
+    });
     RunRequest {
         mark,
         is_sent_again: false,
@@ -142,7 +147,7 @@ fn to_run(chat: ChatRequest, mark: Mark) -> RunRequest {
         model: chat.model,
         system: chat.system,
         messages: chat.messages,
-        answer: AnswerOptions { stop: chat.stop },
+        answer: AnswerOptions { stop: chat.stop, max_tokens: chat.max_tokens, formatted },
         extra: Passthrough::new(chat.extra),
         tools: match chat.tool_choice {
             ToolChoice::Auto => ToolUse::Auto,

@@ -45,6 +45,10 @@ pub struct ChatRequest {
     pub include_usage: bool,
     /// Where the answer ends.
     pub stop: Vec<String>,
+    /// The most tokens of the answer.
+    pub max_tokens: Option<u64>,
+    /// The form of the answer, when it is another than text.
+    pub response_format: Option<Value>,
     /// Whether tools may, must or must not be called.
     pub tool_choice: ToolChoice,
     /// The `harness` object.
@@ -136,7 +140,10 @@ impl ChatRequest {
             }
             "stream" => self.stream = field.flag()?,
             "stream_options" => self.read_stream_options(field)?,
-            "stop" => self.stop = read_stop(field)?,
+            "stop" => {
+                self.stop = read_stop(field)?;
+                self.note(field, "is applied to the answer alone");
+            }
             "tool_choice" | "function_call" => self.tool_choice = read_tool_choice(field)?,
             "harness" => self.harness = HarnessOptions::read(field)?,
             "tools" | "functions" => {
@@ -155,16 +162,18 @@ impl ChatRequest {
                     )));
                 }
             }
-            // These belong to the answer; sent on, they would cut or bend tool calls.
+            // These belong to the answer; on every turn they would cut or bend tool calls.
             "max_tokens" | "max_completion_tokens" => {
-                field.count()?;
-                self.note(field, "is not applied, since it would cut tool calls");
+                let limit = field.count()?;
+                self.max_tokens = Some(self.max_tokens.map_or(limit, |other| other.min(limit)));
+                self.note(field, "is applied to the answer alone");
             }
             "response_format" => {
                 let object = field.object()?;
                 let kind = field.child("type", object.get("type").unwrap_or(&Value::Null));
                 if kind.text()? != "text" {
-                    self.note(field, "is not applied, since it would bend tool calls");
+                    self.response_format = Some(field.value.clone());
+                    self.note(field, "is applied to the answer alone");
                 }
             }
             // These change the shape of a reply, which the loop reads.

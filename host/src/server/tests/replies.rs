@@ -159,7 +159,8 @@ async fn the_loop_gets_what_was_asked() {
         "model": "gpt-5",
         "messages": [{"role": "system", "content": "be brief"},
                      {"role": "user", "content": "say one END two"}],
-        "tool_choice": "none", "stop": ["END"], "temperature": 0.5,
+        "tool_choice": "none", "stop": ["END"], "temperature": 0.5, "max_tokens": 7,
+        "response_format": {"type": "json_object"},
         "harness": {"workspace": workspace, "max_turns": 3, "max_seconds": 9},
     });
     let headers = format!("X-Harness-Workspace: {workspace}\r\n");
@@ -168,6 +169,9 @@ async fn the_loop_gets_what_was_asked() {
     let asked = stage.upstream.last.lock().expect("no panic under the lock").clone();
     assert_eq!((&asked["model"], &asked["temperature"]), (&json!("gpt-5"), &json!(0.5)));
     assert_eq!((asked.get("stop"), asked.get("harness")), (None, None));
+    // Without tools every reply is the answer, so these go with the request.
+    assert_eq!(asked["response_format"], json!({"type": "json_object"}));
+    assert_eq!(asked.get("max_tokens").or(asked.get("max_completion_tokens")), Some(&json!(7)));
     let system = asked["messages"][0]["content"].as_str();
     assert!(system.is_some_and(|text| text.ends_with("be brief")), "{asked}");
 

@@ -65,6 +65,8 @@ fn a_whole_request_is_sorted() {
         stream: true,
         include_usage: true,
         stop: vec!["END".to_owned()],
+        max_tokens: None,
+        response_format: None,
         tool_choice: ToolChoice::Required,
         harness: HarnessOptions {
             workspace: Some("/w".to_owned()),
@@ -81,6 +83,7 @@ fn a_whole_request_is_sorted() {
         notes: vec![
             "system messages after the first were moved to the front".to_owned(),
             "keys of messages that are not sent on: `name`".to_owned(),
+            "`stop` is applied to the answer alone".to_owned(),
         ],
     };
     assert_eq!(request, Ok(expected));
@@ -106,14 +109,14 @@ fn models_are_split() {
 #[test]
 fn what_is_not_done_is_noted_and_not_sent_on() {
     let cases = [
-        (json!({"max_tokens": 10}), "`max_tokens` is not applied, since it would cut tool calls"),
+        (json!({"max_tokens": 10}), "`max_tokens` is applied to the answer alone"),
         (
             json!({"max_completion_tokens": 10}),
-            "`max_completion_tokens` is not applied, since it would cut tool calls",
+            "`max_completion_tokens` is applied to the answer alone",
         ),
         (
             json!({"response_format": {"type": "json_object"}}),
-            "`response_format` is not applied, since it would bend tool calls",
+            "`response_format` is applied to the answer alone",
         ),
         (json!({"logprobs": true}), "`logprobs` is not sent on, since the answer cannot carry it"),
         (
