@@ -126,7 +126,11 @@ pub async fn serve(
     let serving = connections::answer(listener, router(door), head_time, shutdown.clone());
     let mut serving = pin!(serving);
     tokio::select! {
-        () = &mut serving => {}
+        // With nobody connected it ends at once.
+        () = &mut serving => {
+            harness.shutdown(grace).await;
+            return Ok(());
+        }
         () = shutdown.cancelled() => harness.begin_shutdown(),
     }
     // Who has not even sent a whole request is not waited for beyond the runs' end.

@@ -1,12 +1,15 @@
 //! A client that goes away cancels its run within a second, whole or streamed, by FIN or by RST.
 
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
 
-use super::stage::{PATIENCE, Stage, chat_request, saying, until};
+use super::stage::{PATIENCE, Stage, chat_request, options, saying, until};
 use crate::event::Reason;
+use crate::server::{bind, serve};
 
 #[derive(Clone, Copy, Debug)]
 enum Goodbye {
@@ -99,5 +102,20 @@ async fn a_head_that_does_not_come_costs_a_connection_for_a_bounded_time() {
         let reading = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut bytes));
         reading.await.expect("the server closes").expect("in order");
         assert!(bytes.is_empty() || bytes.starts_with(b"HTTP/1.1 408"), "{bytes:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_nobody_speaks_to_stops_in_order() {
+    let stage = Stage::open().await;
+    // Which of two things is seen first is chance.
+    for _ in 0..16 {
+        let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
+        let stop = CancellationToken::new();
+        let server = serve(stage.harness.clone(), listener, options(), stop.clone());
+        let server = tokio::spawn(server);
+        tokio::task::yield_now().await;
+        stop.cancel();
+        server.await.expect("no panic").expect("in order");
     }
 }
