@@ -88,8 +88,8 @@ async function slowFollowUp(place) {
   assert.equal(await text, script.FOLLOW_UP_ANSWER);
 }
 
-// This SDK does not read `x-should-retry`: a whole reply that fails is repeated unless the caller
-// asks for no retries. An error inside of a stream is never repeated.
+// This SDK does not read `x-should-retry`, and does not say that it sends something again: the server
+// knows a repeat by itself. An error inside of a stream is never repeated.
 async function failure(place) {
   const before = (await place.requests()).length;
   await assert.rejects(generateText(asked(place, "fails")), (err) => {
@@ -97,6 +97,13 @@ async function failure(place) {
     assert.equal(err.data.error.code, "upstream-failed");
     return true;
   });
+  await once(place, before);
+}
+
+async function repeatedFailure(place) {
+  const before = (await place.requests()).length;
+  const call = { maxRetries: 2 };
+  await assert.rejects(generateText(asked(place, "fails, repeated", { call })));
   await once(place, before);
 }
 
@@ -126,5 +133,6 @@ await script.scripted(binary, script.RUN, async (place) => {
 await script.scripted(binary, script.SLOW_FOLLOW_UP, slowFollowUp);
 await script.scripted(binary, script.FAILS_AFTER_TOOL, async (place) => {
   await failure(place);
+  await repeatedFailure(place);
   await streamedFailure(place);
 });
