@@ -292,7 +292,7 @@ async fn link(
         Role::Guard => {
             let pre = sealed(engine, &component).map_err(not_linked)?;
             let pre = GuardPluginPre::new(pre).map_err(not_linked)?;
-            Linked::Guard(Box::new(Guard::new(engine, name, &config, pre)))
+            Linked::Guard(Box::new(Guard::new(engine, name, &config, pre).await?))
         }
         Role::Profile => {
             let pre = sealed(engine, &component).map_err(not_linked)?;

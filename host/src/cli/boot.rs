@@ -47,7 +47,7 @@ impl Boot {
         }
         let redactor = Arc::new(redactor(secrets(&config), &environment));
         let upstream = Upstream::new(upstream_settings(&config))?;
-        let engine = Engine::new()?;
+        let engine = Engine::for_runs(config.max_runs)?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
         let parts = Parts { config, places, ledger, upstream, redactor, environment, audit };
         Ok(Boot { harness: Harness::new(parts), engine })

@@ -73,6 +73,7 @@ pub struct Settings {
     pub(super) plugins: BTreeMap<String, PluginConfig>,
     pub(super) problems: Vec<Problem>,
     warnings: Vec<Problem>,
+    openai_key: Option<String>,
     home: Option<PathBuf>,
     state_home: Option<PathBuf>,
 }
@@ -97,8 +98,22 @@ impl Settings {
                 settings.set(key, vec![value.clone()], Origin::Flag);
             }
         }
+        settings.take_openai_key();
         settings.finish_plugins();
         settings
+    }
+
+    /// Many an environment has this key; it is nobody's but OpenAI's.
+    fn take_openai_key(&mut self) {
+        const KEY: &str = "upstream.api_key";
+        let address = self.text("upstream.base_url").strip_prefix("https://").unwrap_or_default();
+        let is_openai = address.split('/').next() == Some("api.openai.com");
+        if !is_openai || self.values.contains_key(KEY) {
+            return;
+        }
+        if let (Some(key), Some(setting)) = (self.openai_key.take(), Key::find(KEY)) {
+            self.set(setting, vec![key], Origin::Environment("OPENAI_API_KEY".to_owned()));
+        }
     }
 
     /// Each setting with its value, in the order of the table.
@@ -151,6 +166,9 @@ impl Settings {
 
     fn merge_variable(&mut self, name: &str, value: &str) {
         let key = match name {
+            "OPENAI_API_KEY" if !value.trim().is_empty() => {
+                return self.openai_key = Some(value.to_owned());
+            }
             "HOME" if value.starts_with('/') => return self.home = Some(PathBuf::from(value)),
             "XDG_STATE_HOME" if value.starts_with('/') => {
                 return self.state_home = Some(PathBuf::from(value));

@@ -50,6 +50,14 @@ fn values_and_their_layers() {
     check("[agent]\nmax_turns = 7", &[("HARNESS_AGENT_MAX_TURNS", "8")], Ok("max_turns: 8"));
     check("", &[("HARNESS_ADDR", "127.0.0.1:1")], Ok("addr: 127.0.0.1:1"));
     check("", &[("HARNESS_UPSTREAM_API_KEY", "sk-live")], Ok("api_key: Some(\"…\")"));
+    // OpenAI's own variable is for OpenAI's own host.
+    let theirs = ("OPENAI_API_KEY", "sk-live");
+    let openai = ("HARNESS_UPSTREAM_BASE_URL", "https://api.openai.com/v1");
+    check("", &[theirs], Ok("api_key: None"));
+    check("", &[theirs, openai], Ok("api_key: Some(\"…\")"));
+    for other in ["https://api.openai.com.example/v1", "http://api.openai.com/v1"] {
+        check("", &[theirs, ("HARNESS_UPSTREAM_BASE_URL", other)], Ok("api_key: None"));
+    }
     let flagged = merged("", &[("HARNESS_ADDR", "127.0.0.1:1")], &[("server.addr", "[::1]:2")]);
     assert_eq!(flagged.check().unwrap().addr.to_string(), "[::1]:2");
 }

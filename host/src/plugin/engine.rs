@@ -27,8 +27,16 @@ const TABLE_ELEMENTS: usize = 20_000;
 const TABLES: u32 = 64;
 const INSTANCES: u32 = 64;
 
-/// Stores at one time; the next one waits. Each reserves 4 GiB of addresses, and no memory.
-const STORES: u32 = 1_000;
+/// Stores at one time, at least; the next one waits. Each reserves 4 GiB of addresses and no memory,
+/// but two entries in the kernel's map of the process, which every start of a command copies.
+const STORES: u32 = 128;
+
+/// Stores at one time, at most: 32 TiB of addresses, a quarter of what a process has.
+const MOST_STORES: u32 = 8_192;
+
+/// Stores for each run that may go on: one that a command occupies for minutes, and some for what
+/// takes microseconds.
+const STORES_PER_RUN: usize = 2;
 
 /// Places that keep the pages of the component they last held while nobody uses them.
 const WARM: u32 = 32;
@@ -56,6 +64,17 @@ impl Engine {
     ///
     /// When the machine has no support for what the engine needs.
     pub fn new() -> Result<Engine, EngineError> {
+        Engine::for_runs(0)
+    }
+
+    /// The same, with room for so many runs at one time.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has no support for what the engine needs.
+    pub fn for_runs(runs: usize) -> Result<Engine, EngineError> {
+        let stores = u32::try_from(runs.saturating_mul(STORES_PER_RUN)).unwrap_or(u32::MAX);
+        let stores = stores.clamp(STORES, MOST_STORES);
         let mut config = Config::new();
         config
             .consume_fuel(true)
@@ -66,7 +85,7 @@ impl Engine {
             .wasm_function_references(false)
             .wasm_memory64(false)
             .wasm_exceptions(false)
-            .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+            .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(stores)));
         let engine = wasmtime::Engine::new(&config).or_else(|err| {
             // A limit on addresses, as `ulimit -v` sets one. Slower is better than not at all.
             tracing::warn!("no pool of memories for plugins: {err:#}; each instance maps its own");
@@ -85,7 +104,7 @@ impl Engine {
                 }
             })
             .map_err(|err| EngineError(err.into()))?;
-        Ok(Engine { wasmtime: engine, stores: Arc::new(Semaphore::new(STORES as usize)) })
+        Ok(Engine { wasmtime: engine, stores: Arc::new(Semaphore::new(stores as usize)) })
     }
 
     pub(super) fn wasmtime(&self) -> &wasmtime::Engine {
@@ -99,14 +118,14 @@ impl Engine {
     }
 }
 
-/// Room for [`STORES`] stores. An ordinary one has one memory and up to three tables.
-fn pool() -> PoolingAllocationConfig {
+/// Room for so many stores. An ordinary one has one memory and up to three tables.
+fn pool(stores: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(STORES)
-        .total_core_instances(STORES * INSTANCES)
-        .total_memories(STORES)
-        .total_tables(STORES * 4)
-        .total_stacks(STORES)
+    pool.total_component_instances(stores)
+        .total_core_instances(stores.saturating_mul(INSTANCES))
+        .total_memories(stores)
+        .total_tables(stores.saturating_mul(4))
+        .total_stacks(stores)
         .max_tables_per_module(TABLES)
         .table_elements(TABLE_ELEMENTS)
         .max_unused_warm_slots(WARM)

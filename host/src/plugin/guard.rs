@@ -75,6 +75,8 @@ enum Body {
 struct Loaded {
     engine: Engine,
     name: String,
+    /// How many past calls it wants to see.
+    earlier: usize,
     pre: GuardPluginPre<Sealed>,
 }
 
@@ -90,15 +92,29 @@ pub struct Refused {
 }
 
 impl Guard {
-    pub(super) fn new(
+    /// Asks the component what it wants to see, which is the first it does.
+    ///
+    /// # Errors
+    ///
+    /// It broke at that.
+    pub(super) async fn new(
         engine: &Engine,
         name: &str,
         config: &str,
         pre: GuardPluginPre<Sealed>,
-    ) -> Guard {
-        let loaded = Loaded { engine: engine.clone(), name: name.to_owned(), pre };
+    ) -> Result<Guard, Breakage> {
+        let mut loaded = Loaded { engine: engine.clone(), name: name.to_owned(), earlier: 0, pre };
+        let place = engine.place().await;
+        let asking = spawn_blocking(move || {
+            let _place = place;
+            loaded.earlier = loaded.ask()?;
+            Ok(loaded)
+        });
+        let loaded = asking.await.unwrap_or_else(|panicked| {
+            Err(Breakage::of_host(name, "earlier", &panicked.to_string()))
+        })?;
         let body = Body::Loaded(Arc::new(loaded));
-        Guard { name: name.to_owned(), config: config.to_owned(), body }
+        Ok(Guard { name: name.to_owned(), config: config.to_owned(), body })
     }
 
     /// A guard that did not load: it stays in the chain and refuses.
@@ -113,6 +129,15 @@ impl Guard {
             Body::Missing(cause) => return Some(self.broken(cause)),
         };
         proposal.config.clone_from(&self.config);
+        let all = std::mem::take(&mut proposal.earlier);
+        let passed_over = all.len().saturating_sub(loaded.earlier);
+        proposal.earlier = all[passed_over..].to_vec();
+        let refused = self.ask(loaded, proposal).await;
+        proposal.earlier = all;
+        refused
+    }
+
+    async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Option<Refused> {
         let place = loaded.engine.place().await;
         let mut checked = loaded.check(proposal, PROMPT_TICKS);
         if let Err(Breakage { cause: Cause::Time, .. }) = checked {
@@ -156,6 +181,17 @@ impl Guard {
 }
 
 impl Loaded {
+    /// How many past calls it wants to see.
+    fn ask(&self) -> Result<usize, Breakage> {
+        let mut store = Sealed::store(&self.engine, &self.name, FUEL, BACKSTOP_TICKS);
+        let started = Instant::now();
+        let instance = self.pre.instantiate(&mut store);
+        let asked =
+            instance.and_then(|instance| instance.harness_plugin_guard().call_earlier(&mut store));
+        let earlier = asked.map_err(|err| self.breakage("earlier", &err, &store, started))?;
+        Ok(usize::try_from(earlier).unwrap_or(usize::MAX))
+    }
+
     /// One check in an instance of its own, on this thread.
     fn check(&self, proposal: &Proposal, ticks: u64) -> Result<Option<Denial>, Breakage> {
         let mut store = Sealed::store(&self.engine, &self.name, FUEL, ticks);
@@ -163,10 +199,17 @@ impl Loaded {
         let instance = self.pre.instantiate(&mut store);
         let checked = instance
             .and_then(|instance| instance.harness_plugin_guard().call_check(&mut store, proposal));
-        checked.map_err(|err| {
-            let Sealed { meter, sink } = store.data();
-            let elapsed = started.elapsed();
-            Breakage::new(&self.name, "check", &err, meter, sink, FUEL, elapsed)
-        })
+        checked.map_err(|err| self.breakage("check", &err, &store, started))
+    }
+
+    fn breakage(
+        &self,
+        export: &'static str,
+        err: &wasmtime::Error,
+        store: &Store<Sealed>,
+        started: Instant,
+    ) -> Breakage {
+        let Sealed { meter, sink } = store.data();
+        Breakage::new(&self.name, export, err, meter, sink, FUEL, started.elapsed())
     }
 }

@@ -44,9 +44,9 @@ impl<T: Tool> tool::Guest for ExportedTool<T> {
 pub struct ExportedGuard<G>(PhantomData<G>);
 
 impl<G: Guard> guard::Guest for ExportedGuard<G> {
-    fn name() -> String {
+    fn earlier() -> u32 {
         report_panics();
-        G::NAME.to_owned()
+        G::EARLIER
     }
 
     fn check(proposal: Proposal) -> Option<Denial> {

@@ -7,8 +7,8 @@ use crate::{Denial, Proposal};
 
 /// Implemented by a plugin that refuses; made visible by [`export_guard!`](crate::export_guard).
 pub trait Guard {
-    /// What it protects, as one short word.
-    const NAME: &'static str;
+    /// How many of the run's last calls it wants to see, at most 64. Each costs time in every check.
+    const EARLIER: u32 = 0;
 
     /// The objection to this call, if there is one.
     fn check(proposal: Proposal) -> Option<Denial>;

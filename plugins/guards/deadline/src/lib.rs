@@ -17,8 +17,6 @@ pub struct Deadline;
 export_guard!(Deadline);
 
 impl Guard for Deadline {
-    const NAME: &'static str = "deadline";
-
     fn check(proposal: Proposal) -> Option<Denial> {
         judge(proposal.call.remaining_ms, proposal.timeout_ms)
     }

@@ -23,8 +23,6 @@ pub struct Denylist;
 export_guard!(Denylist);
 
 impl Guard for Denylist {
-    const NAME: &'static str = "denylist";
-
     fn check(proposal: Proposal) -> Option<Denial> {
         if !proposal.effects.contains(Effects::EXECUTE) {
             return None;

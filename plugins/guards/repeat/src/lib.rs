@@ -15,7 +15,7 @@ pub struct Repeat;
 export_guard!(Repeat);
 
 impl Guard for Repeat {
-    const NAME: &'static str = "repeat";
+    const EARLIER: u32 = 64;
 
     fn check(proposal: Proposal) -> Option<Denial> {
         let tool = &proposal.call.tool;

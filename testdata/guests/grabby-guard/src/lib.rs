@@ -35,8 +35,8 @@ use contract::harness::plugin::workspace_read;
 pub struct Grabby;
 
 impl Guest for Grabby {
-    fn name() -> String {
-        "grabby".to_owned()
+    fn earlier() -> u32 {
+        0
     }
 
     fn check(_proposal: Proposal) -> Option<Denial> {

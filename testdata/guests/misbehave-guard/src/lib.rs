@@ -17,8 +17,6 @@ pub struct Misbehave;
 export_guard!(Misbehave);
 
 impl Guard for Misbehave {
-    const NAME: &'static str = "misbehave";
-
     fn check(proposal: Proposal) -> Option<Denial> {
         let config = Input::parse(&proposal.config).expect("the configuration is an object");
         let what = config.text("do").expect("`do` is in the configuration");
