@@ -42,7 +42,7 @@ pub(super) struct Sealed {
 
 impl Sealed {
     pub(super) fn store(engine: &Engine, plugin: &str, fuel: u64, ticks: u64) -> Store<Sealed> {
-        let sealed = Sealed { meter: Meter::default(), sink: Sink::new(plugin, None) };
+        let sealed = Sealed { meter: Meter::default(), sink: Sink::held(plugin) };
         let mut store = Store::new(engine.wasmtime(), sealed);
         store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
@@ -199,7 +199,13 @@ impl Loaded {
         let instance = self.pre.instantiate(&mut store);
         let checked = instance
             .and_then(|instance| instance.harness_plugin_guard().call_check(&mut store, proposal));
-        checked.map_err(|err| self.breakage("check", &err, &store, started))
+        let checked = checked.map_err(|err| self.breakage("check", &err, &store, started));
+        let is_begun_again =
+            ticks == PROMPT_TICKS && matches!(checked, Err(Breakage { cause: Cause::Time, .. }));
+        if is_begun_again {
+            store.data_mut().sink.discard();
+        }
+        checked
     }
 
     fn breakage(

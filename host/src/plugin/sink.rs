@@ -34,11 +34,35 @@ pub(super) struct Sink {
     lines: u32,
     last_error: Option<String>,
     watcher: Option<Watcher>,
+    /// Lines that are not told yet, when they are to be held back.
+    held: Option<Vec<(log::Level, String)>>,
 }
 
 impl Sink {
     pub(super) fn new(plugin: &str, watcher: Option<Watcher>) -> Sink {
-        Sink { plugin: plugin.to_owned(), lines: 0, last_error: None, watcher }
+        Sink { plugin: plugin.to_owned(), lines: 0, last_error: None, watcher, held: None }
+    }
+
+    /// One that holds its lines back until it is dropped: what may be begun again is told once.
+    pub(super) fn held(plugin: &str) -> Sink {
+        let mut sink = Sink::new(plugin, None);
+        sink.held = Some(Vec::new());
+        sink
+    }
+
+    /// Forgets what was held back: it will be said again.
+    pub(super) fn discard(&mut self) {
+        self.held = None;
+    }
+
+    fn tell(&self, level: log::Level, message: &str) {
+        let plugin = self.plugin.as_str();
+        match level {
+            log::Level::Debug => tracing::debug!(plugin, "{message}"),
+            log::Level::Info => tracing::info!(plugin, "{message}"),
+            log::Level::Warn => tracing::warn!(plugin, "{message}"),
+            log::Level::Error => tracing::error!(plugin, "{message}"),
+        }
     }
 
     pub(super) fn last_error(&self) -> Option<&str> {
@@ -52,16 +76,21 @@ impl Sink {
     }
 }
 
+impl Drop for Sink {
+    fn drop(&mut self) {
+        for (level, message) in self.held.take().unwrap_or_default() {
+            self.tell(level, &message);
+        }
+    }
+}
+
 impl log::Host for Sink {
     fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
         let message = cut(message);
         if self.admits() {
-            let plugin = self.plugin.as_str();
-            match level {
-                log::Level::Debug => tracing::debug!(plugin, "{message}"),
-                log::Level::Info => tracing::info!(plugin, "{message}"),
-                log::Level::Warn => tracing::warn!(plugin, "{message}"),
-                log::Level::Error => tracing::error!(plugin, "{message}"),
+            match &mut self.held {
+                Some(held) => held.push((level, message.clone())),
+                None => self.tell(level, &message),
             }
         }
         // Kept even when it is one line too many: it may be the message of a panic.
