@@ -143,7 +143,7 @@ async fn open_sessions(count: usize) {
 /// So many runs side by side, each of `count` reads, each in a workspace of its own.
 async fn at_once(name: &str, runs: usize, count: usize) {
     let mock = scripted(READ, count).await;
-    let served = Served::start(&mock.base_url()).await;
+    let served = Served::for_runs(&mock.base_url(), &(runs + 1).max(64).to_string()).await;
     served.run("warm").await;
     let before = served.processor_ms();
     let took = served.run_at_once(name, runs).await.as_secs_f64();

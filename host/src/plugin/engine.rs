@@ -34,9 +34,9 @@ const STORES: u32 = 128;
 /// Stores at one time, at most: 32 TiB of addresses, a quarter of what a process has.
 const MOST_STORES: u32 = 8_192;
 
-/// Stores for each run that may go on: one that a command occupies for minutes, and some for what
+/// Stores beside one for each run that may go on, which a command may occupy for minutes: for what
 /// takes microseconds.
-const STORES_PER_RUN: usize = 2;
+const SPARE_STORES: usize = 64;
 
 /// Places that keep the pages of the component they last held while nobody uses them.
 const WARM: u32 = 32;
@@ -73,7 +73,7 @@ impl Engine {
     ///
     /// When the machine has no support for what the engine needs.
     pub fn for_runs(runs: usize) -> Result<Engine, EngineError> {
-        let stores = u32::try_from(runs.saturating_mul(STORES_PER_RUN)).unwrap_or(u32::MAX);
+        let stores = u32::try_from(runs.saturating_add(SPARE_STORES)).unwrap_or(u32::MAX);
         let stores = stores.clamp(STORES, MOST_STORES);
         let mut config = Config::new();
         config
