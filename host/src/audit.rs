@@ -52,7 +52,7 @@ impl Audit {
         AppendFile::open(path).map(Audit)
     }
 
-    /// A command is about to run; `input` is exactly what the tool gets.
+    /// A command is about to run; `input` is what the tool gets, redacted.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ pub struct Config {
     pub context_window: Option<u64>,
     /// Parent of fresh workspaces; under `state_dir` when None.
     pub workspace_root: Option<PathBuf>,
-    /// Where the workspaces must lie that clients of a server off loopback name.
+    /// Where the workspaces that clients name must lie, when there are any.
     pub workspace_roots: Vec<PathBuf>,
     /// What a run meets whose workspace another one has.
     pub busy: Busy,
@@ -60,7 +60,7 @@ pub struct Config {
     pub log_level: String,
     /// How a line is logged.
     pub log_format: LogFormat,
-    /// File that gets a line for each call.
+    /// File that gets a line for each command, each denial and each request turned away.
     pub audit_log: Option<PathBuf>,
     /// By plugin name.
     pub plugins: BTreeMap<String, PluginConfig>,

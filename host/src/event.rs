@@ -119,6 +119,9 @@ pub enum Event {
     Ended {
         /// Why, in one stable word.
         reason: Reason,
+        /// How the answer ended.
+        #[serde(default)]
+        finish: Finish,
         /// The answer; empty when the run failed.
         answer: String,
         /// What went wrong, for the client, when the run failed.
@@ -414,6 +417,7 @@ mod tests {
     fn ended(reason: Reason) -> Event {
         Event::Ended {
             reason,
+            finish: Finish::Stop,
             answer: String::new(),
             error: None,
             usage: Usage::default(),

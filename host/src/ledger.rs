@@ -36,7 +36,7 @@ pub use error::LedgerError;
 pub use fold::RunSummary;
 pub use follow::Progress;
 pub use recovery::Interrupted;
-pub use rows::{Content, FileState, KeptFile, Mark, Moment, Page, Sent, SessionRow, Told};
+pub use rows::{Content, FileState, KeptFile, Mark, Moment, Page, Sent, SessionRow};
 pub use standing::{Standing, standing};
 
 use crate::config::LedgerSync;

@@ -61,7 +61,7 @@ pub enum PlaceError {
     #[error("the directory's path is not UTF-8")]
     NotText,
     /// The server's own files lie in it, or around it. Where these lie is not the client's to know.
-    #[error("the directory `{0}` holds the server's `state.dir`, or lies in it")]
+    #[error("the directory `{0}` holds the server's own directories, or lies in them")]
     ServersOwn(String),
     /// Under none of the configured roots.
     #[error("the directory lies under none of the server's `workspace.roots`, or there are none")]
@@ -177,56 +177,76 @@ impl Places {
     pub fn canonical(&self, directory: &str) -> Result<Named, PlaceError> {
         let jail = Jail::open(Path::new(directory), None)?;
         let root = jail.root();
-        let fresh_of = root
-            .strip_prefix(&self.workspaces)
-            .ok()
-            .and_then(|inside| inside.iter().next()?.to_str())
-            .filter(|name| is_session_id(name))
-            .map(str::to_owned);
+        let fresh_of = self.fresh_of(root).map(str::to_owned);
         let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
+        // Whoever had the parent of fresh workspaces would have everyone's.
+        let overlaps = overlaps || self.workspaces.starts_with(root);
         if overlaps && fresh_of.is_none() {
             return Err(PlaceError::ServersOwn(directory.to_owned()));
         }
-        if fresh_of.is_none() && !self.is_allowed(root) {
+        if !self.is_allowed(root) {
             return Err(PlaceError::OutsideRoots);
         }
         let path = root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)?;
         Ok(Named { path, fresh_of })
     }
 
-    /// Whether a client may work in a directory it named, by its canonical path.
+    /// Whether a client may work in a directory it named, by its canonical path: under a root, or in
+    /// a fresh workspace, whose owner is not known here.
     pub fn is_allowed(&self, directory: &Path) -> bool {
         let mut roots = self.roots.iter().flatten();
-        self.roots.is_none() || roots.any(|root| directory.starts_with(root))
+        self.roots.is_none()
+            || roots.any(|root| directory.starts_with(root))
+            || self.fresh_of(directory).is_some()
     }
 
-    /// Removes what a session leaves: its spilled outputs, and the workspace if we made it. A
-    /// directory of a client's is never touched.
+    /// The name of the fresh workspace that a directory is, or lies in.
+    fn fresh_of<'a>(&self, directory: &'a Path) -> Option<&'a str> {
+        let inside = directory.strip_prefix(&self.workspaces).ok()?;
+        inside.iter().next()?.to_str().filter(|name| is_session_id(name))
+    }
+
+    /// Removes what a session leaves: its spilled outputs, and the workspace if we made it, wherever
+    /// the parent of fresh workspaces was then. A directory of a client's is never touched.
     ///
     /// # Errors
     ///
     /// What the system says; the rest was tried all the same.
-    pub fn remove_session(&self, session: &str, workspace: Option<&str>) -> std::io::Result<()> {
+    pub fn remove_session(&self, session: &str, fresh: Option<&str>) -> std::io::Result<()> {
         let spill = self.state.subdirectory("spill").and_then(|dir| dir.remove(session));
-        // Only what lies where we would put it, under the name we would give it.
-        let made = workspace.is_some_and(|path| Path::new(path) == self.workspaces.join(session));
-        if made {
-            remove_directory(&self.workspaces, session)?;
+        // Only under the name we gave it.
+        let fresh = fresh.map(Path::new).filter(|path| path.ends_with(session));
+        if let Some(parent) = fresh.and_then(Path::parent) {
+            remove_directory(parent, session)?;
         }
         spill
     }
 
-    /// The names of fresh workspaces that are there, with the time of their last change in
-    /// milliseconds since 1970. Empty where another server may have made some of them.
+    /// The names of directories that sessions left or have: fresh workspaces and places for spilled
+    /// outputs, with the time of their last change in milliseconds since 1970.
     ///
     /// # Errors
     ///
     /// What the system says.
-    pub fn fresh_workspaces(&self) -> std::io::Result<Vec<(String, u64)>> {
-        if self.shares_workspaces {
-            return Ok(Vec::new());
-        }
-        directories_in(&self.workspaces)
+    pub fn of_sessions(&self) -> std::io::Result<Vec<(String, u64)>> {
+        let mut found = directories_in(&self.workspaces)?;
+        found.extend(directories_in(self.state.subdirectory("spill")?.path())?);
+        found.retain(|(name, _)| is_session_id(name));
+        Ok(found)
+    }
+
+    /// Whether other servers may make fresh workspaces where this one does.
+    pub fn shares_workspaces(&self) -> bool {
+        self.shares_workspaces
+    }
+
+    /// Opens a directory for looking at it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the directory.
+    pub fn look(&self, directory: &str) -> Result<Jail, OpenError> {
+        Jail::open(Path::new(directory), None)
     }
 
     /// Where the fresh workspace of a session lies.

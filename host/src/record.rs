@@ -12,7 +12,7 @@ use crate::deadline::Stopwatch;
 use crate::error::with_causes;
 use crate::event::{CallEnding, Event, Reason, State};
 use crate::ledger::{FileState, Ledger, LedgerError, Mark, now_ms};
-use crate::message::Usage;
+use crate::message::{Finish, Usage};
 use crate::redact::Redactor;
 
 /// Writes the events of one run.
@@ -175,7 +175,13 @@ impl Record {
     }
 
     /// Closes the run: calls without an ending get one, then the last event is stored.
-    pub async fn end(&mut self, reason: Reason, answer: &str, error: Option<String>) {
+    pub async fn end(
+        &mut self,
+        reason: Reason,
+        finish: Finish,
+        answer: &str,
+        error: Option<String>,
+    ) {
         for call in std::mem::take(&mut self.open_calls) {
             let (ending, summary) = match call.running {
                 Some(_) => (CallEnding::Failed { fault: "cancelled".to_owned() }, "stopped"),
@@ -195,6 +201,7 @@ impl Record {
         }
         let ended = self.redactor.redact_event(Event::Ended {
             reason,
+            finish,
             answer: answer.to_owned(),
             error,
             usage: self.tally.usage,

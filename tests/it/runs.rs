@@ -162,7 +162,8 @@ async fn a_detached_run_goes_on_without_its_client() {
     let run = response.headers()["x-harness-run"].to_str().unwrap().to_owned();
     until("the command runs", || rig.workspace().join("count").exists()).await;
     drop(response);
-    until("the server knows that the client left", || rig.log().contains("answered")).await;
+    until("the server knows that the client left", || rig.log().contains("a connection ended"))
+        .await;
     let path = format!("/v1/runs/{run}");
     assert_eq!(rig.json(&path).await.1["state"], "executing-tool");
     rig.put("go", "");

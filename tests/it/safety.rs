@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::rig::{Rig, until};
+use crate::rig::Rig;
 
 const ANSWERS: &str = "check = \"record\"\n[[turn]]\ntext = \"done\"\nrepeat = 40\n";
 
@@ -34,7 +34,7 @@ async fn a_token_sees_its_own_sessions_and_runs_only() {
         }
     }
     assert_eq!(rig.json("/healthz").await.0, 200);
-    until("it is ready", || rig.log().contains("answered")).await;
+    assert_eq!(rig.json("/readyz").await.1.get("data"), None, "it says nothing but how it is");
 
     let (ada, bob) = (bearer(ADA), bearer(BOB));
     let (ada, bob) = ([("authorization", ada.as_str())], [("authorization", bob.as_str())]);
@@ -110,6 +110,36 @@ async fn roots_bound_what_may_be_named() {
     let path = fresh.body["harness"]["workspace"].as_str().unwrap();
     let again = rig.chat(&rig.body_in(Path::new(path), "again")).await;
     assert_eq!((again.status, &again.session), (200, &fresh.session));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_the_parent_of_everyones_workspaces() {
+    let rig = Rig::start_in(ANSWERS, |root| {
+        let fresh = root.join("around/fresh");
+        std::fs::create_dir_all(&fresh).unwrap();
+        format!(
+            "[server]\ntokens = [\"{ADA}\", \"{BOB}\"]\n[workspace]\nroot = \"{}\"\n",
+            fresh.display()
+        )
+    })
+    .await;
+    let (ada, bob) = (bearer(ADA), bearer(BOB));
+    let (ada, bob) = ([("authorization", ada.as_str())], [("authorization", bob.as_str())]);
+    let fresh = json!({"messages": [{"role": "user", "content": "fresh"}]});
+    let hers = rig.chat_with(&ada, &fresh).await;
+    let path = hers.body["harness"]["workspace"].as_str().unwrap().to_owned();
+    std::fs::create_dir(format!("{path}/inner")).unwrap();
+    let inner = format!("{path}/inner");
+    for (directory, whole, inside) in [
+        (path.as_str(), 403, 200),
+        (inner.as_str(), 403, 200),
+        (rig.root().join("around/fresh").to_str().unwrap(), 400, 400),
+        (rig.root().join("around").to_str().unwrap(), 400, 400),
+    ] {
+        let body = rig.body_in(Path::new(directory), directory);
+        assert_eq!(rig.chat_with(&bob, &body).await.status, whole, "{directory}");
+        assert_eq!(rig.chat_with(&ada, &body).await.status, inside, "{directory}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

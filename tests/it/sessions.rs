@@ -205,3 +205,68 @@ async fn a_busy_workspace_can_be_waited_for() {
     let note = second.body["harness"]["notes"][0].as_str().unwrap();
     assert!(note.contains(&first.run), "{note}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_leaves_the_queue_disturbs_nobody() {
+    let script = r#"
+        [[turn]]
+        calls = [{ tool = "bash", input = { command = "touch started; until test -e go; do sleep 0.02; done; echo whole" } }]
+        [[turn]]
+        text = "done"
+        expect = ["whole"]
+    "#;
+    let rig = Rig::start(script, "[workspace]\nbusy = \"queue\"\n").await;
+    let body = rig.body("first");
+    let first = rig.chat(&body);
+    let others = async {
+        until("the first works", || rig.workspace().join("started").exists()).await;
+        let body = rig.body("second");
+        let mut second = Box::pin(rig.chat(&body));
+        let waits = until("the second waits", || rig.log().contains("waits for run"));
+        tokio::select! {
+            reply = &mut second => panic!("too early: {reply:?}"),
+            () = waits => {}
+        }
+        drop(second);
+        until("the second is over", || rig.log().contains("run ended")).await;
+        rig.put("go", "");
+    };
+    let (first, ()) = tokio::join!(first, others);
+    assert_eq!((first.status, first.answer()), (200, "done"), "{:#}", first.body);
+    rig.assert_clean_requests();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_is_not_removed_under_a_run_inside_it() {
+    let rig = Rig::start(LONG, "").await;
+    let (_, outer) = rig.ask("POST", "/v1/sessions", Some(&json!({}))).await;
+    let inner = std::path::Path::new(outer["workspace"].as_str().unwrap()).join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let body = rig.body_in(&inner, "go");
+    let working = rig.chat(&body);
+    let path = format!("/v1/sessions/{}", outer["id"].as_str().unwrap());
+    let trying = async {
+        until("the command runs", || inner.join("started").exists()).await;
+        let (status, refused) = rig.ask("DELETE", &path, None).await;
+        assert_eq!((status, &refused["error"]["code"]), (409, &json!("session_busy")));
+        let (_, runs) = rig.json("/v1/runs").await;
+        let run = runs["data"][0]["id"].as_str().unwrap();
+        rig.ask("POST", &format!("/v1/runs/{run}/cancel"), None).await;
+    };
+    let (reply, ()) = tokio::join!(working, trying);
+    assert_eq!(reply.reason(), "cancelled");
+    assert_eq!(rig.ask("DELETE", &path, None).await.0, 200);
+    assert!(!inner.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_does_not_follow_a_link_in_the_place_of_its_workspace() {
+    let rig = Rig::start(ANSWERS, "").await;
+    let first = rig.chat(&rig.body("go")).await;
+    assert_eq!(first.status, 200);
+    let workspace = rig.workspace();
+    std::fs::rename(&workspace, rig.root().join("moved")).unwrap();
+    std::os::unix::fs::symlink(rig.root().join("state"), &workspace).unwrap();
+    let reply = rig.chat(&task(json!({"session_id": first.session}))).await;
+    assert_eq!((reply.status, reply.reason()), (409, "workspace_gone"), "{:#}", reply.body);
+}

@@ -153,3 +153,17 @@ async fn after_a_kill_a_retry_hears_that_the_run_was_cut_off() {
     assert!(again.body["error"]["message"].as_str().unwrap().contains("interrupted"));
     assert_eq!(ran(&rig), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_ends_as_the_first_did() {
+    let script = "[[turn]]\ntext = \"0123456789\"\nusage = { prompt = 1, completion = 10 }\n";
+    let rig = Rig::start(script, "").await;
+    let mut body = rig.body("go");
+    body["max_tokens"] = json!(5);
+    let key = [("idempotency-key", "k-5")];
+    let first = rig.chat_with(&key, &body).await;
+    assert_eq!(first.body["choices"][0]["finish_reason"], "length", "{:#}", first.body);
+    let again = rig.chat_with(&key, &body).await;
+    assert_eq!(again.body["choices"], first.body["choices"]);
+    assert_eq!(again.run, first.run);
+}

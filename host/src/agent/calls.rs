@@ -181,6 +181,9 @@ async fn run_batch(
     for ready in batch.iter().filter_map(|reviewed| reviewed.verdict.as_ref().ok()) {
         ran = true;
         let wit::Call { id, tool, input, .. } = &ready.call;
+        if ready.tool.executes() {
+            record.audit_command(id, tool, input).map_err(Stop::Audit)?;
+        }
         record.ride(Event::CallStarted {
             turn,
             call_id: id.clone(),
@@ -188,9 +191,6 @@ async fn run_batch(
             input: input.clone(),
             mended: ready.mended.clone(),
         });
-        if ready.tool.executes() {
-            record.audit_command(id, tool, input).map_err(Stop::Audit)?;
-        }
     }
     if ran {
         record.flush().await?;

@@ -43,7 +43,7 @@ pub(crate) struct Configured {
     /// Where the ledger and other state lie
     #[arg(long, value_name = "DIR")]
     state_dir: Option<String>,
-    /// Write a line for each call into this file
+    /// Write a line for each command, denial and request turned away into this file
     #[arg(long, value_name = "FILE")]
     audit_log: Option<String>,
     /// error, warn, info, debug, trace, off, or a filter [default: info]

@@ -145,7 +145,7 @@ pub const KEYS: &[Key] = &[
         "workspace.roots",
         Kind::Paths,
         None,
-        "where the workspaces must lie that clients of a server off loopback name",
+        "where the workspaces that clients name must lie; anywhere when not set, off loopback nowhere",
     ),
     key(
         "workspace.busy",

@@ -62,7 +62,7 @@ impl Kind {
     pub fn allowed(self) -> String {
         match self {
             Kind::Text => "a text that is not empty".to_owned(),
-            Kind::Texts => "a text that does not begin with `*`".to_owned(),
+            Kind::Texts => "a text whose first word is not `*`".to_owned(),
             Kind::Secret => "a text of ASCII characters that is not empty".to_owned(),
             Kind::Tokens => {
                 format!("{MIN_TOKEN_CHARS} or more characters, no space or control character")

@@ -179,7 +179,13 @@ impl Settings {
         let Some(key) = key else { return self.warn_of(name) };
         let texts = match key.kind.separator() {
             None => vec![value.to_owned()],
-            Some(_) if value.trim().is_empty() => Vec::new(),
+            // Whoever fills variables in leaves some empty: that must not undo the file's list, least
+            // of all one of tokens.
+            Some(_) if value.trim().is_empty() => {
+                let message = "is empty, which counts as not set".to_owned();
+                let place = format!("environment {name}");
+                return self.warnings.push(Problem { place, message });
+            }
             Some(separator) => value.split(separator).map(|text| text.trim().to_owned()).collect(),
         };
         if let Some(Setting { texts: others, origin: Origin::Environment(other) }) =

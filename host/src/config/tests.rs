@@ -63,12 +63,20 @@ fn values_and_their_layers() {
 }
 
 #[test]
+fn an_empty_variable_does_not_undo_a_list() {
+    let file = "[server]\ntokens = [\"sk-live-0123456789\"]";
+    check(file, &[("HARNESS_SERVER_TOKENS", " ")], Ok("tokens: 1 tokens"));
+    let settings = merged(file, &[("HARNESS_SERVER_TOKENS", "")], &[]);
+    let warnings: Vec<String> = settings.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["environment HARNESS_SERVER_TOKENS: is empty, which counts as not set"]);
+}
+
+#[test]
 fn lists() {
     let two = "[server]\ntokens = [\"sk-live-0123456789\", \"sk-live-9876543210\"]";
     check(two, &[], Ok("tokens: 2 tokens"));
     let variable = ("HARNESS_SERVER_TOKENS", "sk-live-0123456789, sk-live-9876543210");
     check("", &[variable], Ok("tokens: 2 tokens"));
-    check(two, &[("HARNESS_SERVER_TOKENS", "")], Ok("tokens: 0 tokens"));
     let roots = ("HARNESS_WORKSPACE_ROOTS", "/a:~/b");
     check("", &[roots], Ok("workspace_roots: [\"/a\", \"/home/ada/b\"]"));
     check("[workspace]\nroots = [\"/a:b\"]", &[], Ok("workspace_roots: [\"/a:b\"]"));

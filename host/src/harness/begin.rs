@@ -52,6 +52,8 @@ impl Harness {
         };
         let prepared = self.prepare(&plugins, &request)?;
         self.settle(&request).await?;
+        let caller = request.mark.caller.as_str();
+        let workspace = self.canonical(caller, request.workspace.as_deref()).await?;
         // One at a time: a directory never gets two sessions, nor a request two runs.
         let _opening = self.opening.lock().await;
         if let Some(run) = self.sent_before(&request).await? {
@@ -60,12 +62,15 @@ impl Harness {
         let permit = self.permits.clone().try_acquire_owned().map_err(|_| {
             Refusal::busy(format!("{} runs are under way, no more may be", self.config.max_runs), 5)
         })?;
-        let (id, workspace) = (request.session.as_deref(), request.workspace.as_deref());
-        let session = self.open(&request.mark.caller, id, workspace).await?;
+        let session = self.open(caller, request.session.as_deref(), workspace.as_deref()).await?;
         let id = format!("run_{}", uuid::Uuid::now_v7().simple());
-        let hold = match self.holds.take(&session.directory, &id) {
-            Err(other) if self.config.busy == Busy::Refuse => return Err(workspace_busy(&other)),
-            taken => taken,
+        let taken = self.holds.take(&session.directory, &id);
+        let (hold, in_the_way) = match (taken, self.config.busy) {
+            (Ok(hold), _) => (Ok(hold), None),
+            (Err(other), Busy::Refuse) => return Err(workspace_busy(&other)),
+            (Err(other), Busy::Queue) => {
+                (Err(self.holds.queue(&session.directory, &id)), Some(other))
+            }
         };
         let started = Event::Started {
             session: session.id.clone(),
@@ -82,7 +87,7 @@ impl Harness {
         for note in &request.notes {
             record.note(note.clone());
         }
-        if let Err(other) = &hold {
+        if let Some(other) = &in_the_way {
             tracing::info!(run = id, "waits for run `{other}`");
             record.note(format!("waits for run `{other}`, which is at work in this workspace"));
         }
@@ -118,7 +123,7 @@ impl Harness {
             request,
             limits,
             record,
-            hold: hold.ok(),
+            hold,
             id,
         };
         self.runs.spawn(async move {

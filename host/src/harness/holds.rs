@@ -23,7 +23,6 @@ struct State {
     waiting: Vec<Waiting>,
 }
 
-#[derive(Clone)]
 struct Waiting {
     run: String,
     directory: String,
@@ -42,17 +41,39 @@ impl Drop for Hold {
     }
 }
 
-/// A place in the queue; given up when dropped.
-struct Place<'a> {
-    holds: &'a Holds,
-    run: &'a str,
+/// A run's place in the queue for a directory; given up when dropped.
+pub(super) struct Queued {
+    holds: Arc<Holds>,
+    run: String,
+    directory: String,
 }
 
-impl Drop for Place<'_> {
+impl Drop for Queued {
     fn drop(&mut self) {
         self.holds.state().waiting.retain(|waiting| waiting.run != self.run);
         // Who came behind may have waited for this one alone.
         self.holds.freed.notify_waiters();
+    }
+}
+
+impl Queued {
+    /// Waits for the lock. Dropping the future gives the place up.
+    pub(super) async fn wait(self) -> Hold {
+        let Queued { holds, run, directory } = &self;
+        loop {
+            let mut freed = std::pin::pin!(holds.freed.notified());
+            // Before the look: what is freed in between wakes us all the same.
+            freed.as_mut().enable();
+            let taken = {
+                let mut state = holds.state();
+                let before = state.waiting.iter().position(|waiting| waiting.run == *run);
+                state.take(directory, run, before.unwrap_or(usize::MAX))
+            };
+            if taken.is_ok() {
+                return Hold { holds: holds.clone(), directory: directory.clone() };
+            }
+            freed.await;
+        }
     }
 }
 
@@ -67,32 +88,19 @@ impl Holds {
         Ok(Hold { holds: self.clone(), directory: directory.to_owned() })
     }
 
-    /// Waits for the lock of `directory`. Dropping the future gives the place in the queue up.
-    pub(super) async fn wait(self: &Arc<Self>, directory: &str, run: &str) -> Hold {
-        let waiting = Waiting { run: run.to_owned(), directory: directory.to_owned() };
-        self.state().waiting.push(waiting);
-        let _place = Place { holds: self, run };
-        loop {
-            let mut freed = std::pin::pin!(self.freed.notified());
-            // Before the look: what is freed in between wakes us all the same.
-            freed.as_mut().enable();
-            let taken = {
-                let mut state = self.state();
-                let before = state.waiting.iter().position(|waiting| waiting.run == run);
-                state.take(directory, run, before.unwrap_or(usize::MAX))
-            };
-            if taken.is_ok() {
-                return Hold { holds: self.clone(), directory: directory.to_owned() };
-            }
-            freed.await;
-        }
+    /// Takes a place in the queue for `directory`, behind everyone who has one.
+    pub(super) fn queue(self: &Arc<Self>, directory: &str, run: &str) -> Queued {
+        let (run, directory) = (run.to_owned(), directory.to_owned());
+        self.state().waiting.push(Waiting { run: run.clone(), directory: directory.clone() });
+        Queued { holds: self.clone(), run, directory }
     }
 
-    /// The run that is at work in, around or inside `directory`.
+    /// The run that is at work in, around or inside `directory`, or waits to be.
     pub(super) fn holder(&self, directory: &str) -> Option<String> {
         let state = self.state();
         let held = state.held.iter().find(|(other, _)| overlap(directory, other));
-        held.map(|(_, run)| run.clone())
+        let waiting = state.waiting.iter().find(|w| overlap(directory, &w.directory));
+        held.map(|(_, run)| run).or(waiting.map(|waiting| &waiting.run)).cloned()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -149,19 +157,12 @@ mod tests {
         let (order, mut ends) = tokio::sync::mpsc::unbounded_channel();
         let mut tasks = Vec::new();
         for run in ["r2", "r3", "r4"] {
-            let (holds, order) = (holds.clone(), order.clone());
-            let task = tokio::spawn({
-                let holds = holds.clone();
-                async move {
-                    let hold = holds.wait("/a", run).await;
-                    order.send(run).unwrap();
-                    drop(hold);
-                }
-            });
-            while !holds.state().waiting.iter().any(|waiting| waiting.run == run) {
-                tokio::task::yield_now().await;
-            }
-            tasks.push(task);
+            let (queued, order) = (holds.queue("/a", run), order.clone());
+            tasks.push(tokio::spawn(async move {
+                let hold = queued.wait().await;
+                order.send(run).unwrap();
+                drop(hold);
+            }));
         }
         // One that gives up does not stand in the way of those behind.
         tasks.remove(1).abort();

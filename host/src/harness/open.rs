@@ -5,8 +5,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use harness_jail::{OpenError, Shell};
+use harness_jail::Shell;
 
 use super::Harness;
 use crate::error::{Refusal, with_causes};
@@ -14,6 +15,9 @@ use crate::ledger::{LedgerError, SessionRow, now_ms};
 use crate::places::{Named, PlaceError};
 use crate::plugin::Workspace;
 use crate::session::{Changes, Session};
+
+/// For the file system to say what a directory is. One that is mounted from elsewhere may never.
+const ANSWERING: Duration = Duration::from_secs(10);
 
 impl Harness {
     /// Opens the session that a request means. Only under the lock `opening`, so that one directory
@@ -24,9 +28,8 @@ impl Harness {
         id: Option<&str>,
         directory: Option<&str>,
     ) -> Result<Arc<Session>, Refusal> {
-        let directory = self.canonical(caller, directory).await?;
-        let row = match (id, &directory) {
-            (Some(id), _) => self.known_session(caller, id, directory.as_deref()).await?,
+        let row = match (id, directory) {
+            (Some(id), _) => self.known_session(caller, id, directory).await?,
             (None, Some(directory)) => match self
                 .ledger
                 .session_in(caller, directory)
@@ -47,10 +50,14 @@ impl Harness {
         match open {
             Some(session) if session.workspace.jail.is_current() => return Ok(session),
             // The directory was removed or made anew: its handle leads nowhere.
-            Some(_) => drop(self.sessions().remove(&row.id)),
+            Some(_) => let_go(self.sessions().remove(&row.id)),
             None => {}
         }
-        let jail = self.places.jail(&row.workspace, &row.id).map_err(|err| gone(&row, &err))?;
+        let opened = self.places.jail(&row.workspace, &row.id);
+        let jail = opened.map_err(|err| gone(&row, &err.to_string()))?;
+        if jail.root() != Path::new(&row.workspace) {
+            return Err(gone(&row, "a link stands in its place, or on the way to it"));
+        }
         let shell = Shell::new(self.environment.clone(), &row.id);
         let session = Session {
             id: row.id,
@@ -58,13 +65,13 @@ impl Harness {
             workspace: Arc::new(Workspace::new(jail, shell, self.redactor.clone())),
             changes: Changes::default(),
         };
-        let (session, let_go) = self.sessions().admit(session);
-        // Outside the lock: letting go ends what its commands left running.
-        drop(let_go);
+        let (session, idle) = self.sessions().admit(session);
+        let_go(idle);
         Ok(session)
     }
 
-    /// The directory that a caller names, in its canonical form.
+    /// The directory that a caller names, in its canonical form. Waits for the file system, so not
+    /// under the lock `opening`.
     pub(super) async fn canonical(
         &self,
         caller: &str,
@@ -74,11 +81,15 @@ impl Harness {
         if !directory.starts_with('/') {
             return Err(unusable(format!("expected an absolute directory, got `{directory}`")));
         }
-        let Named { path, fresh_of } =
-            self.places.canonical(directory).map_err(|err| match err {
-                PlaceError::OutsideRoots => Refusal::forbidden(format!("`{directory}`: {err}")),
-                err => unusable(err.to_string()),
-            })?;
+        let (places, named) = (self.places.clone(), directory.to_owned());
+        let looking = tokio::task::spawn_blocking(move || places.canonical(&named));
+        let Ok(Ok(looked)) = tokio::time::timeout(ANSWERING, looking).await else {
+            return Err(unusable(format!("`{directory}` does not answer")));
+        };
+        let Named { path, fresh_of } = looked.map_err(|err| match err {
+            PlaceError::OutsideRoots => Refusal::forbidden(format!("`{directory}`: {err}")),
+            err => unusable(err.to_string()),
+        })?;
         if let Some(session) = fresh_of {
             // Anybody's path leads there; only its owner may go in.
             let row = self.ledger.session(&session).await.map_err(|err| unreadable(&err))?;
@@ -141,7 +152,15 @@ fn unusable(message: String) -> Refusal {
     Refusal::invalid("harness.workspace", message).with_code("unusable_workspace")
 }
 
-fn gone(row: &SessionRow, err: &OpenError) -> Refusal {
+/// Letting go of a session ends what its commands left running, which looks through every process of
+/// the machine: not here.
+fn let_go(session: Option<Arc<Session>>) {
+    if let Some(session) = session {
+        drop(tokio::task::spawn_blocking(move || drop(session)));
+    }
+}
+
+fn gone(row: &SessionRow, err: &str) -> Refusal {
     Refusal::invalid(
         "harness.session_id",
         format!("the workspace of session `{}` cannot be opened: {err}", row.id),

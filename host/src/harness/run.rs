@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::holds::Hold;
+use super::holds::{Hold, Queued};
 use super::refusal::{cancelled, refusal, workspace_busy};
 use super::{Finished, Harness, RunRequest, ToolUse};
 use crate::agent::{self, Ending, Limits, Stop, Task};
@@ -43,8 +43,8 @@ pub(super) struct Started {
     pub(super) request: RunRequest,
     pub(super) limits: Limits,
     pub(super) record: Record,
-    /// None while another run is in the directory: this one waits for it.
-    pub(super) hold: Option<Hold>,
+    /// The directory, or this run's place in the queue for it.
+    pub(super) hold: Result<Hold, Queued>,
     pub(super) id: String,
 }
 
@@ -70,9 +70,13 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
         request,
         limits,
         mut record,
-        mut hold,
+        hold,
         id,
     } = started;
+    let (mut hold, queued) = match hold {
+        Ok(hold) => (Some(hold), None),
+        Err(queued) => (None, Some(queued)),
+    };
     let mut task = Task {
         upstream: &harness.upstream,
         plugins: &plugins,
@@ -93,13 +97,16 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
     };
     let came = {
         let work = async {
-            if hold.is_none() {
-                let waiting = harness.holds.wait(&session.directory, &id);
-                hold = tokio::time::timeout(limits.work.left(), waiting).await.ok();
+            if let Some(queued) = queued {
+                hold = tokio::time::timeout(limits.work.left(), queued.wait()).await.ok();
             }
             match &hold {
                 None => Came::Waited,
-                Some(_) => Came::Ended(agent::run(&mut task, &mut record).await),
+                Some(_) => {
+                    // What is left of an earlier run's changes is not this one's.
+                    drop(session.workspace.take_changed());
+                    Came::Ended(agent::run(&mut task, &mut record).await)
+                }
             }
         };
         // The state behind the unwind is the record and the conversation: the record is closed
@@ -113,9 +120,11 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
     };
     // A tool that was dropped in the middle of a write finishes it before the directory is free.
     task.running.close();
-    if tokio::time::timeout(LETTING_GO, task.running.wait()).await.is_err() {
+    let still_running = tokio::time::timeout(LETTING_GO, task.running.wait()).await.is_err();
+    if still_running {
         tracing::error!(run = id, "a tool still runs after the end of its run");
     }
+    let running = task.running.clone();
     let (ending, error) = match came {
         Came::Ended(Ok(ending)) => (ending, None),
         Came::Ended(Err(stop)) => (without_answer(stop.reason()), Some(refusal(&stop))),
@@ -128,23 +137,32 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
             (without_answer(Reason::MaxSeconds), Some(workspace_busy(&other)))
         }
         Came::Cancelled => {
-            // What a cancelled run's commands left behind has nobody to come back to it.
-            let session = session.clone();
-            let ending = tokio::task::spawn_blocking(move || session.workspace.shell.end());
-            if let Err(err) = ending.await {
-                tracing::error!(run = id, "what its commands left running was not ended: {err}");
+            // What a cancelled run's commands left behind has nobody to come back to it. One that
+            // only waited has none: what runs in the session is another's.
+            if hold.is_some() {
+                let session = session.clone();
+                let ending = tokio::task::spawn_blocking(move || session.workspace.shell.end());
+                if let Err(err) = ending.await {
+                    tracing::error!(
+                        run = id,
+                        "what its commands left running was not ended: {err}"
+                    );
+                }
             }
             (without_answer(Reason::Cancelled), Some(cancelled()))
         }
     };
-    keep_files(&session, &mut record).await;
+    if hold.is_some() {
+        keep_files(&session, &mut record).await;
+    }
     let answer = cut_at_stop(ending.answer, &request.answer.stop);
     let error = error.map(|error| Refusal {
         message: record.redact(&error.message),
         may_retry: error.may_retry && record.tally().calls_begun == 0,
         ..error
     });
-    record.end(ending.reason, &answer, error.as_ref().map(|error| error.message.clone())).await;
+    let told = error.as_ref().map(|error| error.message.clone());
+    record.end(ending.reason, ending.finish, &answer, told).await;
     let tally = record.tally();
     tracing::info!(
         run = id,
@@ -154,7 +172,15 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
         calls = tally.tool_calls,
         "run ended"
     );
-    drop(hold);
+    if still_running {
+        // The directory is not free before it is let go of, however long that takes.
+        tokio::spawn(async move {
+            running.wait().await;
+            drop(hold);
+        });
+    } else {
+        drop(hold);
+    }
     Finished {
         reason: ending.reason,
         finish: ending.finish,

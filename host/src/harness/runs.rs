@@ -2,6 +2,7 @@
 //!
 //! Whatever a client asks about a run goes through here, so that nobody sees another's.
 
+use std::path::Path;
 use std::time::Duration;
 
 use harness_jail::unified_diff;
@@ -92,9 +93,10 @@ impl Harness {
     pub async fn diff(&self, caller: &str, id: &str) -> Result<RunDiff, Refusal> {
         let run = self.run(caller, id).await?;
         let kept = self.ledger.files(id).await.map_err(|err| unreadable(&err))?;
-        let jail = self.places.jail(&run.workspace, &run.session).ok();
-        let redactor = self.redactor.clone();
+        let (places, redactor) = (self.places.clone(), self.redactor.clone());
         let work = tokio::task::spawn_blocking(move || {
+            let jail = places.look(&run.workspace).ok();
+            let jail = jail.filter(|jail| jail.root() == Path::new(&run.workspace));
             let files: Vec<FileDiff> = kept
                 .into_iter()
                 .map(|file| {

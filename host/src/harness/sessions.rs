@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness_jail::Shell;
+
 use super::Harness;
 use super::open::unreadable;
 use crate::error::{Refusal, RefusalKind, with_causes};
 use crate::ledger::{LedgerError, Page, SessionRow, now_ms};
-use crate::wire::chat::is_session_id;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
@@ -37,8 +38,8 @@ impl Harness {
         directory: Option<&str>,
     ) -> Result<SessionView, Refusal> {
         self.refuse_when_stopping()?;
-        let _opening = self.opening.lock().await;
         let directory = self.canonical(caller, directory).await?;
+        let _opening = self.opening.lock().await;
         let row = match directory.as_deref() {
             None => self.add_session(caller, None).await?,
             Some(directory) => {
@@ -81,20 +82,31 @@ impl Harness {
     ///
     /// For the client: there is none, or a run is in it.
     pub async fn remove_session(&self, caller: &str, id: &str) -> Result<(), Refusal> {
-        let _opening = self.opening.lock().await;
-        let row = self.known_session(caller, id, None).await?;
-        if let Some(run) = self.live.in_session(id) {
-            return Err(Refusal {
-                status: 409,
-                kind: RefusalKind::InvalidRequestError,
-                message: format!("run `{run}` is at work in session `{id}`; cancel it first"),
-                param: None,
-                code: Some("session_busy".to_owned()),
-                may_retry: false,
-                retry_after: None,
-            });
-        }
-        self.let_go(row).await.map_err(|err| unreadable(&err))
+        let row = {
+            let _opening = self.opening.lock().await;
+            let row = self.known_session(caller, id, None).await?;
+            if let Some(run) = self.run_in(&row) {
+                return Err(Refusal {
+                    status: 409,
+                    kind: RefusalKind::InvalidRequestError,
+                    message: format!("run `{run}` is at work in session `{id}`; cancel it first"),
+                    param: None,
+                    code: Some("session_busy".to_owned()),
+                    may_retry: false,
+                    retry_after: None,
+                });
+            }
+            self.ledger.remove_session(id).await.map_err(|err| unreadable(&err))?;
+            row
+        };
+        self.let_go(row).await;
+        Ok(())
+    }
+
+    /// The run that is in a session, or in its workspace if that goes with it.
+    fn run_in(&self, row: &SessionRow) -> Option<String> {
+        let in_workspace = || self.holds.holder(&row.workspace).filter(|_| row.fresh);
+        self.live.in_session(&row.id).or_else(in_workspace)
     }
 
     /// Removes sessions in fresh workspaces that no run began in for `workspace.keep_days`, and
@@ -123,48 +135,55 @@ impl Harness {
 
     async fn sweep_before(&self, before_ms: u64) -> Result<(), LedgerError> {
         for row in self.ledger.unused_since(before_ms).await? {
-            let _opening = self.opening.lock().await;
-            if self.live.in_session(&row.id).is_none() {
-                tracing::info!(session = row.id, "a workspace nobody used for long is removed");
-                self.let_go(row).await?;
+            {
+                let _opening = self.opening.lock().await;
+                // Somebody may have come back to it since the list was made.
+                let unused = self.ledger.unused_since(before_ms).await?;
+                if !unused.contains(&row) || self.run_in(&row).is_some() {
+                    continue;
+                }
+                self.ledger.remove_session(&row.id).await?;
             }
+            tracing::info!(session = row.id, "a workspace nobody used for long is removed");
+            self.let_go(row).await;
         }
-        let found = match self.places.fresh_workspaces() {
+        let found = match self.places.of_sessions() {
             Ok(found) => found,
             Err(err) => {
-                tracing::warn!("the fresh workspaces could not be listed: {err}");
+                tracing::warn!("the directories of sessions could not be listed: {err}");
                 return Ok(());
             }
         };
         for (name, changed_ms) in found {
-            // Only names we could have given.
-            if !is_session_id(&name) {
-                continue;
-            }
             let left_over = match self.ledger.is_session(&name).await? {
                 Some(is_there) => !is_there,
-                // Made, and then the server died: kept as long as any other.
-                None => changed_ms < before_ms,
+                // Made, and then the server died: kept as long as any other. Where other servers
+                // make theirs too, it may be one of those.
+                None => !self.places.shares_workspaces() && changed_ms < before_ms,
             };
             if left_over {
-                tracing::info!(session = name, "a workspace without a session is removed");
+                tracing::info!(session = name, "what is left of a session is removed");
                 self.remove_files(name.clone(), self.places.fresh_path(&name)).await;
             }
         }
         Ok(())
     }
 
-    /// Under the lock `opening`, and only when no run is in it.
-    async fn let_go(&self, row: SessionRow) -> Result<(), LedgerError> {
-        self.ledger.remove_session(&row.id).await?;
+    /// Ends and removes what is left of a session that the ledger has no more. Its id is never given
+    /// again, so no run can come into it meanwhile.
+    async fn let_go(&self, row: SessionRow) {
         let open = self.sessions().remove(&row.id);
+        let id = row.id.clone();
         // Looks through every process of the machine: not on the runtime's threads.
-        let ended = tokio::task::spawn_blocking(move || drop(open)).await;
-        if let Err(err) = ended {
+        let ending = tokio::task::spawn_blocking(move || match open {
+            Some(open) => drop(open),
+            // What an earlier process of the server started has nobody else to end it.
+            None => Shell::end_leftovers(&id),
+        });
+        if let Err(err) = ending.await {
             tracing::error!("what its commands left running was not ended: {err}");
         }
         self.remove_files(row.id, row.fresh.then_some(row.workspace)).await;
-        Ok(())
     }
 
     async fn remove_files(&self, session: String, workspace: Option<String>) {

@@ -125,16 +125,16 @@ impl Harness {
 
     /// A run that gave its answer, once more.
     async fn stored(&self, summary: RunSummary) -> Result<Run, Refusal> {
-        let told = self.ledger.told(&summary.id).await.map_err(|err| unreadable(&err))?;
+        let notes = self.ledger.notes(&summary.id).await.map_err(|err| unreadable(&err))?;
         let finished = Finished {
             reason: summary.reason.unwrap_or(Reason::Internal),
-            finish: told.finish,
+            finish: summary.finish,
             answer: summary.answer,
             error: None,
             usage: summary.usage,
             turns: summary.turns,
             tool_calls: summary.tool_calls,
-            notes: told.notes,
+            notes,
         };
         Ok(Run {
             id: summary.id,

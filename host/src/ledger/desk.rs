@@ -21,6 +21,9 @@ use crate::config::LedgerSync;
 /// Requests in one commit. Whoever came first waits for the last one's rows, so not without end.
 const MAX_GROUP: usize = 256;
 
+/// Work that is written on the blocking pool: some milliseconds for the disk's cache alone.
+const MUCH_BYTES: usize = 1 << 20;
+
 /// The queue and the pen.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -37,9 +40,11 @@ impl Desk {
 
     /// Returns once the work is committed. Dropping the future does not take back what was queued.
     pub(super) async fn request(self: &Arc<Desk>, work: Work) -> Result<u64, LedgerError> {
+        let is_small = work.bytes() < MUCH_BYTES;
         let (reply, answer) = oneshot::channel();
         self.queue().push_back(Request { work, reply });
-        let is_seen_to = self.sync == LedgerSync::Normal && self.write(Duration::ZERO);
+        let is_prompt = is_small && self.sync == LedgerSync::Normal;
+        let is_seen_to = is_prompt && self.write(Duration::ZERO);
         if !is_seen_to {
             let desk = Arc::clone(self);
             // How it went is told in the answer.

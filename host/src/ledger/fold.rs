@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::event::{Event, Reason, State};
-use crate::message::Usage;
+use crate::message::{Finish, Usage};
 
 /// A run, as its events tell it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +36,9 @@ pub struct RunSummary {
     pub model: String,
     /// The workspace's directory on this machine.
     pub workspace: String,
+    /// How the answer ended; not for showing.
+    #[serde(skip)]
+    pub finish: Finish,
     /// The answer; empty while it runs and when it failed.
     pub answer: String,
     /// What went wrong, for the client, when it failed.
@@ -67,6 +70,7 @@ impl Fold {
                 usage: Usage::default(),
                 model: String::new(),
                 workspace: String::new(),
+                finish: Finish::Stop,
                 answer: String::new(),
                 error: None,
             },
@@ -103,7 +107,8 @@ impl Fold {
             }
             Event::CallStarted { call_id, .. } => self.running.push(call_id),
             Event::CallEnded { call_id, .. } => self.running.retain(|id| *id != call_id),
-            Event::Ended { reason, answer, error, usage, turns, tool_calls, .. } => {
+            Event::Ended { reason, finish, answer, error, usage, turns, tool_calls, .. } => {
+                summary.finish = finish;
                 summary.reason = Some(reason);
                 summary.answer = answer;
                 summary.error = error;
@@ -137,6 +142,7 @@ impl Fold {
         }
         Event::Ended {
             reason: Reason::Interrupted,
+            finish: Finish::Stop,
             answer: String::new(),
             error: Some(error),
             usage: self.summary.usage,

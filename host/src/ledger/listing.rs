@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::reader::{READING, RawEvent, SESSIONS, to_session};
-use super::rows::{Content, KeptFile, Page, Sent, SessionRow, Told};
+use super::rows::{Content, KeptFile, Page, Sent, SessionRow};
 use super::schema::integer;
 use super::{Ledger, LedgerError, RunSummary, reader};
 use crate::event::Event;
@@ -97,13 +97,13 @@ impl Ledger {
             .await
     }
 
-    /// What a run told beside its summary.
+    /// What was downgraded or ignored in a run.
     ///
     /// # Errors
     /// [`LedgerError::Storage`] and [`LedgerError::Unreadable`].
-    pub async fn told(&self, run: &str) -> Result<Told, LedgerError> {
+    pub async fn notes(&self, run: &str) -> Result<Vec<String>, LedgerError> {
         let run = run.to_owned();
-        self.readers.read(move |connection| told(connection, &run)).await
+        self.readers.read(move |connection| notes(connection, &run)).await
     }
 
     /// The files that a run changed, by path.
@@ -198,25 +198,22 @@ fn sent(
         .map_err(LedgerError::storage(READING))
 }
 
-fn told(connection: &Connection, run: &str) -> Result<Told, LedgerError> {
+fn notes(connection: &Connection, run: &str) -> Result<Vec<String>, LedgerError> {
     let rows = connection
         .prepare_cached(
-            "SELECT seq, at_ms, body FROM events WHERE run = ?1 AND (kind = 'note' OR seq = \
-             (SELECT max(seq) FROM events WHERE run = ?1 AND kind = 'replied')) ORDER BY seq",
+            "SELECT seq, at_ms, body FROM events WHERE run = ?1 AND kind = 'note' ORDER BY seq",
         )
         .and_then(|mut statement| {
             statement.query_map([run], RawEvent::from_row)?.collect::<rusqlite::Result<Vec<_>>>()
         })
         .map_err(LedgerError::storage(READING))?;
-    let mut told = Told::default();
+    let mut notes = Vec::new();
     for row in rows {
-        match row.event(run)? {
-            Event::Note { text } => told.notes.push(text),
-            Event::Replied { finish, .. } => told.finish = finish,
-            _ => {}
+        if let Event::Note { text } = row.event(run)? {
+            notes.push(text);
         }
     }
-    Ok(told)
+    Ok(notes)
 }
 
 fn files(connection: &Connection, run: &str) -> Result<Vec<KeptFile>, LedgerError> {

@@ -23,13 +23,17 @@ const MAX_READS: usize = 4;
 pub(super) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
 }
 
 impl Readers {
     /// Opens nothing yet.
     pub(super) fn new(path: PathBuf) -> Arc<Readers> {
-        Arc::new(Readers { path, idle: Mutex::default(), turns: Semaphore::new(MAX_READS) })
+        Arc::new(Readers {
+            path,
+            idle: Mutex::default(),
+            turns: Arc::new(Semaphore::new(MAX_READS)),
+        })
     }
 
     /// Runs `query` on the blocking pool.
@@ -38,12 +42,15 @@ impl Readers {
         query: impl FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, LedgerError> {
         // The semaphore is never closed.
-        let _turn = self.turns.acquire().await.map_err(|_| LedgerError::Closed)?;
+        let turn = self.turns.clone().acquire_owned().await.map_err(|_| LedgerError::Closed)?;
         let readers = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || {
+            // Here, not in the future: who asked may leave while the query goes on.
+            let _turn = turn;
+            readers.read_here(query)
+        });
         // An error here means that the runtime is going down.
-        tokio::task::spawn_blocking(move || readers.read_here(query))
-            .await
-            .map_err(|_| LedgerError::Closed)?
+        reading.await.map_err(|_| LedgerError::Closed)?
     }
 
     /// Runs `query` on this thread; for look-ups of some microseconds.
@@ -153,11 +160,13 @@ pub(super) fn run(connection: &Connection, id: &str) -> Result<Option<RunSummary
         .map_err(LedgerError::storage(READING))?;
     let Some((session, caller, created_ms)) = found else { return Ok(None) };
 
-    // An ended run's last event sums it up: two rows instead of thousands.
+    // An ended run's last event sums it up: two rows instead of thousands. Of the first one the
+    // conversation is left out, which may be megabytes.
     let rows = connection
         .prepare_cached(
-            "SELECT seq, at_ms, body FROM events WHERE run = ?1 AND (seq = 1 OR kind = 'ended' \
-             OR NOT EXISTS (SELECT 1 FROM events WHERE run = ?1 AND kind = 'ended')) ORDER BY seq",
+            "SELECT seq, at_ms, CASE WHEN seq = 1 AND json_valid(body) \
+             THEN json_set(body, '$.conversation', json('[]')) ELSE body END \
+             FROM events WHERE run = ?1 AND (seq = 1 OR kind = 'ended' OR NOT EXISTS (SELECT 1 FROM events WHERE run = ?1 AND kind = 'ended')) ORDER BY seq",
         )
         .and_then(|mut statement| {
             statement

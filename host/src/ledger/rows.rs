@@ -2,8 +2,6 @@
 //!
 //! Plain data; `schema` has the tables they lie in.
 
-use crate::message::Finish;
-
 /// A session: one caller in one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
@@ -37,15 +35,6 @@ pub struct Sent {
     pub run: String,
     /// The request's digest.
     pub digest: String,
-}
-
-/// What a run told beside its summary.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Of its last reply.
-    pub finish: Finish,
-    /// What was downgraded or ignored.
-    pub notes: Vec<String>,
 }
 
 /// A part of a list: newest first.
@@ -88,6 +77,16 @@ pub enum Content {
         /// So much.
         size_bytes: u64,
     },
+}
+
+impl Content {
+    /// What it takes to keep it.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Absent | Content::NotKept { .. } => 0,
+        }
+    }
 }
 
 /// A file at one moment of a run.

@@ -111,6 +111,7 @@ fn call_ended(turn: u32, id: &str) -> Event {
 fn ended() -> Event {
     Event::Ended {
         reason: Reason::Completed,
+        finish: Finish::Stop,
         answer: "done".to_owned(),
         error: None,
         usage: Usage { prompt_tokens: 10, completion_tokens: 2, ..Usage::default() },

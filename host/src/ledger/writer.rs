@@ -34,6 +34,20 @@ pub(super) enum Work {
     Events { run: String, entries: Vec<Entry>, files: Vec<FileState> },
 }
 
+impl Work {
+    /// About how much it writes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Work::Session(_) | Work::Removal { .. } => 0,
+            Work::Run { first, .. } => first.body.len(),
+            Work::Events { entries, files, .. } => {
+                let bodies = entries.iter().map(|entry| entry.body.len());
+                bodies.chain(files.iter().map(|file| file.content.bytes())).sum()
+            }
+        }
+    }
+}
+
 /// One event, already encoded: its sender does that, before anybody holds the pen for it.
 #[derive(Debug)]
 pub(super) struct Entry {

@@ -27,12 +27,18 @@ const TABLE_ELEMENTS: usize = 20_000;
 const TABLES: u32 = 64;
 const INSTANCES: u32 = 64;
 
-/// Stores at one time, at least; the next one waits. Each reserves 4 GiB of addresses and no memory,
+/// Memories of one store: its own, and one of an adapter's.
+const MEMORIES: u32 = 2;
+
+/// Stores at one time, at least; the next one waits. Each reserves 8 GiB of addresses and no memory,
 /// but two entries in the kernel's map of the process, which every start of a command copies.
 const STORES: u32 = 128;
 
+/// Of these, for guards and profiles.
+const SEALED_STORES: u32 = 32;
+
 /// Stores at one time, at most: 32 TiB of addresses, a quarter of what a process has.
-const MOST_STORES: u32 = 8_192;
+const MOST_STORES: u32 = 4_096;
 
 /// Stores beside one for each run that may go on, which a command may occupy for minutes: for what
 /// takes microseconds.
@@ -54,7 +60,10 @@ pub struct EngineError(wasmtime::Error);
 #[derive(Clone)]
 pub struct Engine {
     wasmtime: wasmtime::Engine,
-    stores: Arc<Semaphore>,
+    /// Places for tools, which may hold one for minutes.
+    tools: Arc<Semaphore>,
+    /// Places for guards and profiles, which hold one for microseconds and are not to wait for tools.
+    sealed: Arc<Semaphore>,
 }
 
 impl Engine {
@@ -104,17 +113,23 @@ impl Engine {
                 }
             })
             .map_err(|err| EngineError(err.into()))?;
-        Ok(Engine { wasmtime: engine, stores: Arc::new(Semaphore::new(stores as usize)) })
+        let places = |stores: u32| Arc::new(Semaphore::new(stores as usize));
+        let (tools, sealed) = (places(stores - SEALED_STORES), places(SEALED_STORES));
+        Ok(Engine { wasmtime: engine, tools, sealed })
     }
 
     pub(super) fn wasmtime(&self) -> &wasmtime::Engine {
         &self.wasmtime
     }
 
-    /// Waits for a place in the pool. Whoever has one may make one store, and drops that first.
-    pub(super) async fn place(&self) -> OwnedSemaphorePermit {
-        // Never closed.
-        self.stores.clone().acquire_owned().await.expect("the semaphore is never closed")
+    /// Waits for a tool's place in the pool. Whoever has one may make one store, and drops that first.
+    pub(super) async fn tool_place(&self) -> OwnedSemaphorePermit {
+        self.tools.clone().acquire_owned().await.expect("the semaphore is never closed")
+    }
+
+    /// The same for a guard or a profile.
+    pub(super) async fn sealed_place(&self) -> OwnedSemaphorePermit {
+        self.sealed.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
 }
 
@@ -123,7 +138,7 @@ fn pool(stores: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(stores)
         .total_core_instances(stores.saturating_mul(INSTANCES))
-        .total_memories(stores)
+        .total_memories(stores.saturating_mul(MEMORIES))
         .total_tables(stores.saturating_mul(4))
         .total_stacks(stores)
         .max_tables_per_module(TABLES)
@@ -179,6 +194,6 @@ impl ResourceLimiter for Meter {
     }
 
     fn memories(&self) -> usize {
-        8
+        MEMORIES as usize
     }
 }

@@ -104,7 +104,7 @@ impl Guard {
         pre: GuardPluginPre<Sealed>,
     ) -> Result<Guard, Breakage> {
         let mut loaded = Loaded { engine: engine.clone(), name: name.to_owned(), earlier: 0, pre };
-        let place = engine.place().await;
+        let place = engine.sealed_place().await;
         let asking = spawn_blocking(move || {
             let _place = place;
             loaded.earlier = loaded.ask()?;
@@ -138,7 +138,7 @@ impl Guard {
     }
 
     async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Option<Refused> {
-        let place = loaded.engine.place().await;
+        let place = loaded.engine.sealed_place().await;
         let mut checked = loaded.check(proposal, PROMPT_TICKS);
         if let Err(Breakage { cause: Cause::Time, .. }) = checked {
             // Begun again where it holds up nobody; its verdict depends on the proposal alone.

@@ -124,7 +124,7 @@ impl ToolPlugin {
         workspace: Arc<Workspace>,
     ) -> Result<Vec<Tool>, LoadError> {
         let deadline = Deadline::after(DESCRIBING);
-        let _place = self.engine.place().await;
+        let _place = self.engine.tool_place().await;
         let mut store = self.store(workspace, Effects::empty(), deadline, None);
         let started = Instant::now();
         let specs = async {
@@ -260,7 +260,12 @@ impl Tool {
         let limit = Duration::from_millis(u64::from(self.spec.timeout_ms));
         let deadline = deadline.at_most(limit);
         let watcher = Watcher { call_id: call.id.clone(), lines };
-        let _place = plugin.engine.place().await;
+        let waiting = tokio::time::timeout(deadline.left(), plugin.engine.tool_place());
+        let Ok(_place) = waiting.await else {
+            let what = "too many calls of other runs were under way, and none ended in time";
+            let broken = Breakage::of_host(&plugin.name, "run", what);
+            return Ran { end: End::Broken(broken), altered: false, executed: false };
+        };
         let mut store = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
         let started = Instant::now();
         let work = async {

@@ -72,6 +72,7 @@ impl Redactor {
             Event::Note { text: note } => Event::Note { text: text(note) },
             Event::Ended {
                 reason,
+                finish,
                 answer,
                 error,
                 usage,
@@ -81,6 +82,7 @@ impl Redactor {
                 in_flight,
             } => Event::Ended {
                 reason,
+                finish,
                 answer: text(answer),
                 error: error.map(text),
                 usage,
@@ -218,6 +220,7 @@ mod tests {
             (
                 Event::Ended {
                     reason: Reason::Internal,
+                    finish: Finish::Stop,
                     answer: leak(),
                     error: Some(leak()),
                     usage: Usage::default(),

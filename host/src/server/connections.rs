@@ -47,8 +47,9 @@ pub(super) async fn answer(
         http.timer(TokioTimer::new()).header_read_timeout(head_time);
         let connection = graceful.watch(http.serve_connection(TokioIo::new(socket), service));
         tokio::spawn(async move {
-            if let Err(err) = connection.await {
-                tracing::debug!("a connection ended: {err}");
+            match connection.await {
+                Ok(()) => tracing::debug!("a connection ended"),
+                Err(err) => tracing::debug!("a connection ended: {err}"),
             }
             drop(place);
         });

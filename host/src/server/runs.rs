@@ -21,7 +21,7 @@ use super::follow::Follower;
 use super::id::Id;
 use super::query::Query;
 use super::refuse::{json, shown};
-use super::stream::{SIGN_OF_LIFE, event_stream};
+use super::stream::{SIGN_OF_LIFE, event_stream, one_line};
 use crate::error::Refusal;
 use crate::ledger::RunSummary;
 use crate::wire::list::List;
@@ -161,7 +161,7 @@ fn lines(
     let mut lines = Vec::new();
     for event in page {
         lines.extend_from_slice(before(event.seq).as_bytes());
-        serde_json::to_writer(&mut lines, event)?;
+        lines.extend_from_slice(one_line(serde_json::to_string(event)?).as_bytes());
         lines.extend_from_slice(behind.as_bytes());
     }
     Ok(Bytes::from(lines))

@@ -161,18 +161,23 @@ async fn next_page(events: &mut Option<Follower>) -> Vec<Recorded> {
     std::future::pending().await
 }
 
+/// JSON without anything that somebody takes for the end of a line.
+pub(super) fn one_line(mut json: String) -> String {
+    for (stray, escape) in STRAY_LINE_ENDS {
+        // Outside texts JSON is ASCII, so this changes texts alone, and not what they say.
+        if json.contains(stray) {
+            json = json.replace(stray, escape);
+        }
+    }
+    json
+}
+
 /// Appends one event.
 pub(super) fn data(frames: &mut Vec<u8>, value: &impl Serialize) {
     match serde_json::to_string(value) {
-        Ok(mut json) => {
-            for (stray, escape) in STRAY_LINE_ENDS {
-                // Outside texts JSON is ASCII, so this changes texts alone, and not what they say.
-                if json.contains(stray) {
-                    json = json.replace(stray, escape);
-                }
-            }
+        Ok(json) => {
             frames.extend_from_slice(b"data: ");
-            frames.extend_from_slice(json.as_bytes());
+            frames.extend_from_slice(one_line(json).as_bytes());
             frames.extend_from_slice(b"\n\n");
         }
         Err(err) => tracing::error!("a chunk could not be written as JSON: {err}"),

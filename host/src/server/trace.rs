@@ -12,6 +12,7 @@ use axum::response::Response;
 use http::{HeaderName, HeaderValue};
 
 use super::Door;
+use super::refuse::shown;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -36,7 +37,7 @@ pub(super) async fn request(
         "answered"
     );
     if let (401 | 403, Some(audit)) = (response.status().as_u16(), door.harness.audit()) {
-        audit.refusal(&id, method.as_str(), &path, response.status().as_u16());
+        audit.refusal(&id, method.as_str(), &shown(&path), response.status().as_u16());
     }
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);

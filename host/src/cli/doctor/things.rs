@@ -1,6 +1,8 @@
 //! What lies on this machine: settings, directories, the ledger, plugins, programs.
 
-use harness_jail::{find_program, look_at_directory};
+use std::path::Path;
+
+use harness_jail::{directories_in, find_program, look_at_directory};
 
 use super::super::plugin::load_for_listing;
 use super::Finding;
@@ -38,6 +40,9 @@ pub(super) fn state(config: &Config) -> Finding {
     if let Err(err) = Places::check(&config.state_dir, config.workspace_root.as_deref()) {
         return Finding::problem(with_causes(&err));
     }
+    if let Some(finding) = missing(config) {
+        return finding;
+    }
     match look_at_directory(&config.state_dir) {
         Err(err) => Finding::problem(format!("directory `{shown}`: {err}")),
         Ok(found) if !found.is_writable => {
@@ -53,6 +58,18 @@ pub(super) fn state(config: &Config) -> Finding {
             }
         }
     }
+}
+
+/// What is named in the configuration and has to be there, and is not.
+fn missing(config: &Config) -> Option<Finding> {
+    let mut roots = config.workspace_roots.iter();
+    if let Some(root) = roots.find(|root| directories_in(root).is_err()) {
+        let what = format!("`workspace.roots`: there is no directory `{}`", root.display());
+        return Some(Finding::problem(what));
+    }
+    let parent = config.audit_log.as_deref().and_then(Path::parent)?;
+    let what = format!("`log.audit`: there is no directory `{}`", parent.display());
+    directories_in(parent).is_err().then(|| Finding::problem(what))
 }
 
 /// The ledger, and whether a running server has it.

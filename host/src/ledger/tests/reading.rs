@@ -31,6 +31,7 @@ async fn a_summary_is_what_the_events_say() {
         usage: Usage { prompt_tokens: 10, completion_tokens: 2, ..Usage::default() },
         model: "some-model".to_owned(),
         workspace: "/projects/here".to_owned(),
+        finish: Finish::Stop,
         answer: "done".to_owned(),
         error: None,
     };

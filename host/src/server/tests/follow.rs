@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use super::stage::{Stage, bare};
 use crate::event::{Event, Reason};
 use crate::ledger::{Mark, SessionRow};
-use crate::message::Usage;
+use crate::message::{Finish, Usage};
 
 fn note(text: &str) -> Event {
     Event::Note { text: text.to_owned() }
@@ -17,6 +17,7 @@ fn note(text: &str) -> Event {
 fn ended() -> Event {
     Event::Ended {
         reason: Reason::Completed,
+        finish: Finish::Stop,
         answer: "done".to_owned(),
         error: None,
         usage: Usage::default(),

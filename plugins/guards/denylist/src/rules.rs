@@ -35,9 +35,9 @@ type Rule = fn(&[String], &[&str]) -> Option<Denial>;
 const RULES: [Rule; 6] = [remove, change_mode, make_filesystem, copy_to_device, switch_off, git];
 
 /// Words without which no rule of ours is about a script.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 15] = [
     "rm", "chmod", "chown", "chgrp", "mkfs", "dd", "shutdown", "reboot", "halt", "poweroff",
-    "telinit", "push",
+    "telinit", "init", "push", "curl", "wget",
 ];
 
 /// Most characters of a command that a refusal repeats.
