@@ -98,7 +98,11 @@ impl Engine {
         let engine = wasmtime::Engine::new(&config).or_else(|err| {
             // A limit on addresses, as `ulimit -v` sets one. Slower is better than not at all.
             tracing::warn!("no pool of memories for plugins: {err:#}; each instance maps its own");
-            config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+            config
+                .allocation_strategy(InstanceAllocationStrategy::OnDemand)
+                .memory_reservation(MEMORY_BYTES as u64)
+                .memory_reservation_for_growth(0)
+                .memory_guard_size(0);
             wasmtime::Engine::new(&config)
         });
         let engine = engine.map_err(EngineError)?;
