@@ -105,6 +105,13 @@ async fn events_come_as_lines_or_as_server_sent_events() {
     assert_eq!(frames, expected(0));
     let later = rig.send("GET", &path, &[accept, ("last-event-id", "5")], None).await;
     assert_eq!(later.text().await.unwrap(), expected(5));
+    // A browser asks the same address again; what it has already is not sent again.
+    let again = format!("{path}?after=1");
+    let again = rig.send("GET", &again, &[accept, ("last-event-id", "5")], None).await;
+    assert_eq!(again.text().await.unwrap(), expected(5));
+    let last = lines.len().to_string();
+    let over = rig.send("GET", &path, &[accept, ("last-event-id", &last)], None).await;
+    assert_eq!((over.status().as_u16(), over.text().await.unwrap().as_str()), (204, ""));
     let wrong = rig.send("GET", &path, &[("last-event-id", "x")], None).await;
     assert_eq!(wrong.status(), 400);
     // Past the end there is nothing, and it ends.

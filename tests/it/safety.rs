@@ -196,3 +196,20 @@ async fn commands_and_refusals_are_told_to_the_audit_log() {
     let mode = std::fs::metadata(rig.root().join("audit")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn an_audit_log_that_would_hold_the_server_up_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let fifo = place.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let output = crate::rig::harness()
+        .args(["serve", "--addr", "127.0.0.1:0", "--upstream-base-url", "http://127.0.0.1:9/v1"])
+        .arg("--audit-log")
+        .arg(&fifo)
+        .env("HOME", place.path())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("expected a regular file, got a FIFO"), "{told}");
+}

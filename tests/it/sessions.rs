@@ -270,3 +270,31 @@ async fn a_session_does_not_follow_a_link_in_the_place_of_its_workspace() {
     let reply = rig.chat(&task(json!({"session_id": first.session}))).await;
     assert_eq!((reply.status, reply.reason()), (409, "workspace_gone"), "{:#}", reply.body);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_that_goes_while_a_run_waits_for_it_is_told() {
+    let script = r#"
+        [[turn]]
+        calls = [{ tool = "bash", input = { command = "touch started; until test -e go; do sleep 0.02; done" } }]
+        [[turn]]
+        text = "done"
+    "#;
+    let rig = Rig::start(script, "[workspace]\nbusy = \"queue\"\n").await;
+    let (workspace, moved) = (rig.workspace(), rig.root().join("moved"));
+    let body = rig.body("first");
+    let first = rig.chat(&body);
+    let others = async {
+        until("the first works", || workspace.join("started").exists()).await;
+        let body = rig.body("second");
+        let second = rig.chat(&body);
+        let moving = async {
+            until("the second waits", || rig.log().contains("waits for run")).await;
+            std::fs::rename(&workspace, &moved).unwrap();
+            std::fs::write(moved.join("go"), "").unwrap();
+        };
+        tokio::join!(second, moving).0
+    };
+    let (first, second) = tokio::join!(first, others);
+    assert_eq!(first.status, 200, "{:#}", first.body);
+    assert_eq!((second.status, second.reason()), (409, "workspace_gone"), "{:#}", second.body);
+}

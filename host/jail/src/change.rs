@@ -26,7 +26,7 @@ mod install;
 mod splice;
 mod tree;
 
-pub use diff::unified_diff;
+pub use diff::{quoted, unified_diff};
 
 /// How the names of temporary files start; such names show nowhere.
 const TEMPORARY_PREFIX: &str = ".harness-tmp-";

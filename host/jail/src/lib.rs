@@ -31,7 +31,7 @@ mod touched;
 mod version;
 
 pub use append::AppendFile;
-pub use change::{Basis, Receipt, Replacement, unified_diff};
+pub use change::{Basis, Receipt, Replacement, quoted, unified_diff};
 pub use entry::{Content, Entry, EntryKind};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::Fingerprint;

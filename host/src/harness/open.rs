@@ -10,6 +10,7 @@ use std::time::Duration;
 use harness_jail::Shell;
 
 use super::Harness;
+use super::refusal::workspace_gone;
 use crate::error::{Refusal, with_causes};
 use crate::ledger::{LedgerError, SessionRow, now_ms};
 use crate::places::{Named, PlaceError};
@@ -54,9 +55,9 @@ impl Harness {
             None => {}
         }
         let opened = self.places.jail(&row.workspace, &row.id);
-        let jail = opened.map_err(|err| gone(&row, &err.to_string()))?;
+        let jail = opened.map_err(|err| workspace_gone(&row.id, &err.to_string()))?;
         if jail.root() != Path::new(&row.workspace) {
-            return Err(gone(&row, "a link stands in its place, or on the way to it"));
+            return Err(workspace_gone(&row.id, "a link stands in its place, or on the way to it"));
         }
         let shell = Shell::new(self.environment.clone(), &row.id);
         let session = Session {
@@ -158,15 +159,6 @@ fn let_go(session: Option<Arc<Session>>) {
     if let Some(session) = session {
         drop(tokio::task::spawn_blocking(move || drop(session)));
     }
-}
-
-fn gone(row: &SessionRow, err: &str) -> Refusal {
-    Refusal::invalid(
-        "harness.session_id",
-        format!("the workspace of session `{}` cannot be opened: {err}", row.id),
-    )
-    .with_status(409)
-    .with_code("workspace_gone")
 }
 
 /// A ledger that does not answer: for the operator the cause, for the client that it is ours.

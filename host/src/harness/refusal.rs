@@ -31,6 +31,16 @@ pub(super) fn workspace_busy(other: &str) -> Refusal {
     }
 }
 
+/// What a session's workspace was is not there any more.
+pub(super) fn workspace_gone(session: &str, why: &str) -> Refusal {
+    Refusal::invalid(
+        "harness.session_id",
+        format!("the workspace of session `{session}` cannot be opened: {why}"),
+    )
+    .with_status(409)
+    .with_code("workspace_gone")
+}
+
 /// The loop stopped.
 pub(super) fn refusal(stop: &Stop) -> Refusal {
     let (status, kind, may_retry) = match stop {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::holds::{Hold, Queued};
-use super::refusal::{cancelled, refusal, workspace_busy};
+use super::refusal::{cancelled, refusal, workspace_busy, workspace_gone};
 use super::{Finished, Harness, RunRequest, ToolUse};
 use crate::agent::{self, Ending, Limits, Stop, Task};
 use crate::error::Refusal;
@@ -58,6 +58,8 @@ enum Came {
     Cancelled,
     /// The directory was not free in time.
     Waited,
+    /// The directory was gone by the time it was free.
+    Gone,
 }
 
 /// Runs a task to its end, whatever that is, and puts it on record.
@@ -73,6 +75,7 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
         hold,
         id,
     } = started;
+    let was_queued = hold.is_err();
     let (mut hold, queued) = match hold {
         Ok(hold) => (Some(hold), None),
         Err(queued) => (None, Some(queued)),
@@ -102,6 +105,8 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
             }
             match &hold {
                 None => Came::Waited,
+                // While it waited, anybody may have moved it away.
+                Some(_) if was_queued && !session.workspace.jail.is_current() => Came::Gone,
                 Some(_) => {
                     // What is left of an earlier run's changes is not this one's.
                     drop(session.workspace.take_changed());
@@ -135,6 +140,10 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
         Came::Waited => {
             let other = harness.holds.holder(&session.directory).unwrap_or_default();
             (without_answer(Reason::MaxSeconds), Some(workspace_busy(&other)))
+        }
+        Came::Gone => {
+            let refusal = workspace_gone(&session.id, "it was removed or moved meanwhile");
+            (without_answer(Reason::Internal), Some(refusal))
         }
         Came::Cancelled => {
             // What a cancelled run's commands left behind has nobody to come back to it. One that

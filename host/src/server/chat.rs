@@ -28,6 +28,9 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Sent by OpenAI's SDKs: how often this request was sent before.
 const RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
 
+/// A body that takes milliseconds to read.
+const LARGE_BYTES: usize = 256 * 1024;
+
 /// The longest `Idempotency-Key`, in bytes.
 const MAX_KEY_BYTES: usize = 255;
 
@@ -39,7 +42,8 @@ pub(super) async fn complete(
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let bytes = body::read_json(&parts.headers, body, door.options.max_body_bytes).await?;
-    let mut chat = ChatRequest::from_json(&bytes)?;
+    let (bytes, chat) = parse(bytes).await?;
+    let mut chat = chat?;
     let mark =
         Mark { caller, key: key_of(&parts.headers)?, digest: digest_of(&parts.headers, &bytes) };
     drop(bytes);
@@ -72,6 +76,22 @@ pub(super) async fn complete(
     };
     ids.write(response.headers_mut());
     Ok(response)
+}
+
+/// Reads a body; a large one where it holds up nobody.
+async fn parse(bytes: Vec<u8>) -> Result<(Vec<u8>, Result<ChatRequest, Refusal>), Refusal> {
+    if bytes.len() < LARGE_BYTES {
+        let chat = ChatRequest::from_json(&bytes);
+        return Ok((bytes, chat));
+    }
+    let parsing = tokio::task::spawn_blocking(move || {
+        let chat = ChatRequest::from_json(&bytes);
+        (bytes, chat)
+    });
+    parsing.await.map_err(|err| {
+        tracing::error!("a request could not be read: {err}");
+        Refusal::internal("the request could not be read; this is our fault")
+    })
 }
 
 /// What a reply says of its run, apart from how it ended.
@@ -177,7 +197,12 @@ fn digest_of(headers: &HeaderMap, body: &[u8]) -> String {
 }
 
 fn key_of(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.any(|other| other != value) {
+        let message = "`Idempotency-Key` must be sent once, got several";
+        return Err(Refusal::invalid("Idempotency-Key", message).with_code("contradiction"));
+    }
     let key = value.to_str().ok().map(str::trim).unwrap_or_default();
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         let message = format!(

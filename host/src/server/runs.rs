@@ -10,6 +10,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
+use harness_jail::quoted;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
@@ -96,8 +97,9 @@ pub(super) async fn diff(
     // Lines before the first file are passed over by whatever applies a patch.
     match &diff.others {
         Some(others) => {
-            let told =
-                others.iter().map(|path| format!("# also changed since the run began: {path}\n"));
+            let told = others
+                .iter()
+                .map(|path| format!("# also changed since the run began: {}\n", quoted(path)));
             text.extend(told);
         }
         None => text.push_str("# what else changed in the workspace could not be told\n"),
@@ -119,12 +121,19 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let query = Query::read(query.as_deref(), &["after"])?;
-    let after = match query.number("after")? {
-        Some(after) => after,
-        None => last_event_id(&headers)?,
-    };
-    door.harness.run(&caller, &id).await?;
+    // A browser that lost its connection asks the same address again, and says in a header how far
+    // it came.
+    let after = query.number("after")?.unwrap_or_default().max(last_event_id(&headers)?);
+    let run = door.harness.run(&caller, &id).await?;
     let keep_alive = door.options.keep_alive;
+    let ledger = door.harness.ledger();
+    if accepts(&headers, "text/event-stream")
+        && run.reason.is_some()
+        && ledger.watch(&id).borrow().seq <= after
+    {
+        // Tells it that there is no more, and not to ask again.
+        return Ok(json_less(StatusCode::NO_CONTENT));
+    }
     let follower = Follower::new(door, id, after);
     if accepts(&headers, "text/event-stream") {
         let told = try_unfold(follower, move |mut follower| async move {
@@ -150,6 +159,12 @@ pub(super) async fn events(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
+}
+
+fn json_less(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
 }
 
 /// Each event as JSON, between `before` it and `behind` it.

@@ -42,13 +42,47 @@ pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Strin
     let diff =
         TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old_text.as_ref(), new_text.as_ref());
     let name = |side: &str, there: Option<&[u8]>| match there {
-        Some(_) => format!("{side}/{path}"),
+        Some(_) => quoted(&format!("{side}/{path}")),
         None => "/dev/null".to_owned(),
     };
+    if old_bytes.is_empty() && new_bytes.is_empty() {
+        // No line changes, and yet a file comes or goes: only git's own header says so.
+        let (a, b) = (name("a", Some(&[])), name("b", Some(&[])));
+        return match (old, new) {
+            (None, Some(_)) => format!("diff --git {a} {b}\nnew file mode 100644\n"),
+            (Some(_), None) => format!("diff --git {a} {b}\ndeleted file mode 100644\n"),
+            _ => String::new(),
+        };
+    }
     diff.unified_diff()
         .context_radius(CONTEXT_LINES)
         .header(&name("a", old), &name("b", new))
         .to_string()
+}
+
+/// A name as git writes it where it stands in a line: quoted, with escapes, when it could be taken
+/// for something else.
+pub fn quoted(name: &str) -> String {
+    if !name.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')) {
+        return name.to_owned();
+    }
+    let mut text = String::from('"');
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    text.push_str(&format!("\\{byte:03o}"));
+                }
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
 }
 
 fn is_binary(bytes: &[u8]) -> bool {
@@ -85,6 +119,17 @@ mod tests {
             unified(&path(), Some(b"\0"), b"x"),
             "binary files differ: `a.txt`, 1 to 1 bytes\n"
         );
+    }
+
+    #[test]
+    fn names_cannot_pass_for_lines() {
+        assert_eq!(quoted("a/ä b.txt"), "a/ä b.txt");
+        assert_eq!(quoted("a/x\n+++ b/y\t\"\\\u{7f}"), r#""a/x\n+++ b/y\t\"\\\177""#);
+        let diff = unified_diff("x\n+++ b/y", None, Some(b"1\n"));
+        assert!(diff.starts_with("--- /dev/null\n+++ \"b/x\\n+++ b/y\"\n@@"), "{diff}");
+        let empty = "diff --git a/e b/e\nnew file mode 100644\n";
+        assert_eq!(unified_diff("e", None, Some(b"")), empty);
+        assert_eq!(unified_diff("e", Some(b""), Some(b"")), "");
     }
 
     #[test]

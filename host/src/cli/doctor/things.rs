@@ -1,5 +1,6 @@
 //! What lies on this machine: settings, directories, the ledger, plugins, programs.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use harness_jail::{directories_in, find_program, look_at_directory};
@@ -66,6 +67,12 @@ fn missing(config: &Config) -> Option<Finding> {
     if let Some(root) = roots.find(|root| directories_in(root).is_err()) {
         let what = format!("`workspace.roots`: there is no directory `{}`", root.display());
         return Some(Finding::problem(what));
+    }
+    if let Some(root) = &config.workspace_root
+        && let Err(err) = directories_in(root)
+        && err.kind() != ErrorKind::NotFound
+    {
+        return Some(Finding::problem(format!("`workspace.root`, `{}`: {err}", root.display())));
     }
     let parent = config.audit_log.as_deref().and_then(Path::parent)?;
     let what = format!("`log.audit`: there is no directory `{}`", parent.display());
