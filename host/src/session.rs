@@ -126,6 +126,12 @@ impl Sessions {
         self.open.values().map(|(session, _)| session)
     }
 
+    /// Forgets every idle session, and gives them.
+    pub fn let_go_all(&mut self) -> Vec<Arc<Session>> {
+        let idle = self.open.extract_if(|_, (session, _)| Arc::strong_count(session) == 1);
+        idle.map(|(_, (session, _))| session).collect()
+    }
+
     fn let_go(&mut self) -> Option<Arc<Session>> {
         if self.open.len() <= IDLE {
             return None;

@@ -298,3 +298,20 @@ async fn a_workspace_that_goes_while_a_run_waits_for_it_is_told() {
     assert_eq!(first.status, 200, "{:#}", first.body);
     assert_eq!((second.status, second.reason()), (409, "workspace_gone"), "{:#}", second.body);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_sessions_give_their_handles_back_when_there_are_few() {
+    let script = "check = \"record\"\n[[turn]]\ntext = \"done\"\nrepeat = 200\n";
+    let rig = Rig::start(script, "").await;
+    let pid = rig.server.pid().to_string();
+    let set = std::process::Command::new("prlimit")
+        .args(["--pid", &pid, "--nofile=150:150"])
+        .status()
+        .unwrap();
+    assert!(set.success());
+    // Each session keeps two.
+    for n in 0..100 {
+        let reply = rig.chat(&task(json!({}))).await;
+        assert_eq!(reply.status, 200, "{n}: {:#}", reply.body);
+    }
+}

@@ -45,6 +45,17 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// True when the process, or the machine, has no handle left.
+    pub fn is_out_of_handles(&self) -> bool {
+        let code = match self {
+            OpenError::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        };
+        matches!(code, Some(nix::libc::EMFILE | nix::libc::ENFILE))
+    }
+}
+
 /// An open workspace. Shared freely between threads; all methods take `&self`.
 #[derive(Debug)]
 pub struct Jail {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness_jail::Shell;
+use harness_jail::{OpenError, Shell};
 
 use super::Harness;
 use super::refusal::workspace_gone;
@@ -54,8 +54,18 @@ impl Harness {
             Some(_) => let_go(self.sessions().remove(&row.id)),
             None => {}
         }
-        let opened = self.places.jail(&row.workspace, &row.id);
-        let jail = opened.map_err(|err| workspace_gone(&row.id, &err.to_string()))?;
+        let mut opened = self.places.jail(&row.workspace, &row.id);
+        if opened.as_ref().is_err_and(OpenError::is_out_of_handles) {
+            // Idle sessions hold two each.
+            let idle = self.sessions().let_go_all();
+            let letting_go = tokio::task::spawn_blocking(move || drop(idle)).await;
+            letting_go.map_err(|_| Refusal::internal("idle sessions could not be let go of"))?;
+            opened = self.places.jail(&row.workspace, &row.id);
+        }
+        let jail = opened.map_err(|err| match err.is_out_of_handles() {
+            true => out_of_handles(),
+            false => workspace_gone(&row.id, &err.to_string()),
+        })?;
         if jail.root() != Path::new(&row.workspace) {
             return Err(workspace_gone(&row.id, "a link stands in its place, or on the way to it"));
         }
@@ -146,6 +156,16 @@ impl Harness {
         };
         self.ledger.add_session(row.clone()).await.map_err(|err| unreadable(&err))?;
         Ok(row)
+    }
+}
+
+fn out_of_handles() -> Refusal {
+    tracing::error!("no file handle is left for a workspace; raise the limit (`ulimit -n`)");
+    Refusal {
+        status: 503,
+        may_retry: true,
+        retry_after: Some(5),
+        ..Refusal::internal("the server has no file handle left for a workspace")
     }
 }
 
