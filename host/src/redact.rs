@@ -12,6 +12,8 @@ use std::fmt;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use crate::config::KEYS;
+
 /// What stands where a secret stood.
 pub const PLACEHOLDER: &str = "[redacted]";
 
@@ -96,7 +98,8 @@ impl Redactor {
 
 /// The values of the variables whose names look like a secret's: a word of the name ends in
 /// `TOKEN`, `SECRET`, `PASSWORD` or `CREDENTIAL`, or is `KEY`. Names that end in `PATH`, `FILE`,
-/// `DIR` or `URL` only point to one.
+/// `DIR` or `URL` only point to one. Of our own settings it is known which are secret: a number of
+/// tokens is none.
 pub fn secrets_in_environment(
     environment: impl Iterator<Item = (String, String)>,
 ) -> impl Iterator<Item = String> {
@@ -104,6 +107,9 @@ pub fn secrets_in_environment(
 }
 
 fn is_secret_name(name: &str) -> bool {
+    if let Some(setting) = KEYS.iter().find(|key| key.variable() == name) {
+        return setting.kind.is_secret();
+    }
     let name = name.to_uppercase();
     let words: Vec<&str> = name.split(|letter: char| !letter.is_alphanumeric()).collect();
     let points_elsewhere = words.last().is_some_and(|last| PLACE_WORDS.contains(last));
@@ -183,6 +189,10 @@ mod tests {
             ("PGPASSWORD", true),
             ("AWS_SECRET_ACCESS_KEY", true),
             ("MY_CREDENTIALS", true),
+            ("HARNESS_UPSTREAM_API_KEY", true),
+            ("HARNESS_SERVER_TOKENS", true),
+            ("HARNESS_AGENT_MAX_TOTAL_TOKENS", false),
+            ("HARNESS_UPSTREAM_FIRST_TOKEN_SECONDS", false),
             ("KEYBOARD", false),
             ("MONKEY_NAME", false),
             ("TOKENIZERS_PARALLELISM", false),

@@ -328,18 +328,22 @@ fn the_page_of_settings_is_the_table_of_settings() {
 }
 
 #[test]
-fn the_page_has_a_file_that_works() {
+fn the_page_has_files_that_work() {
     let page = page();
-    let file = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let layers = Layers {
-        file: Some(("harness.toml".to_owned(), file.to_owned())),
-        environment: vec![("HOME".to_owned(), "/home/ada".to_owned())],
-        flags: Vec::new(),
-    };
-    let settings = Settings::merge(&layers);
-    settings.check().unwrap_or_else(|problems| panic!("{problems:?}"));
-    assert!(settings.warnings().is_empty());
+    let files = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let files: Vec<&str> = files.collect();
+    assert_eq!(files.len(), 2, "a small one and a whole one");
+    for file in &files {
+        let layers = Layers {
+            file: Some(("harness.toml".to_owned(), (*file).to_owned())),
+            environment: vec![("HOME".to_owned(), "/home/ada".to_owned())],
+            flags: Vec::new(),
+        };
+        let settings = Settings::merge(&layers);
+        settings.check().unwrap_or_else(|problems| panic!("{problems:?}"));
+        assert!(settings.warnings().is_empty());
+    }
     for key in KEYS {
-        assert!(file.contains(&format!("{} = ", key.field())), "the file lacks `{}`", key.name);
+        assert!(files[1].contains(&format!("{} = ", key.field())), "it lacks `{}`", key.name);
     }
 }

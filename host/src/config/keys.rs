@@ -109,7 +109,12 @@ pub const KEYS: &[Key] = &[
         Some("3"),
         "times a model is asked for one reply while it fails in passing; `1`: never again",
     ),
-    key("agent.max_turns", Kind::Number(1, 100_000), Some("50"), "replies asked of the model"),
+    key(
+        "agent.max_turns",
+        Kind::Number(1, 100_000),
+        Some("50"),
+        "replies asked of the model, the closing turn not counted",
+    ),
     key(
         "agent.max_seconds",
         Kind::Number(1, 86_400),

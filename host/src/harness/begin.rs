@@ -184,7 +184,9 @@ impl Harness {
         let budget = self.config.budget;
         let mut clamp = |name: &str, asked: Option<u64>, limit: u64| match asked {
             Some(asked) if asked > limit => {
-                record.note(format!("`harness.{name}` of {asked} is over the server's {limit}"));
+                record.note(format!(
+                    "`harness.{name}` of {asked} is over the server's {limit}, which holds"
+                ));
                 limit
             }
             Some(asked) => asked,

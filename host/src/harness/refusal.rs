@@ -31,6 +31,16 @@ pub(super) fn workspace_busy(other: &str) -> Refusal {
     }
 }
 
+/// The directory was not free within the run's own time.
+pub(super) fn workspace_stayed_busy(seconds: u64, other: &str) -> Refusal {
+    Refusal {
+        message: format!(
+            "the workspace was not free within this run's {seconds} s: run `{other}` is at work in it"
+        ),
+        ..workspace_busy(other)
+    }
+}
+
 /// What a session's workspace was is not there any more.
 pub(super) fn workspace_gone(session: &str, why: &str) -> Refusal {
     Refusal::invalid(

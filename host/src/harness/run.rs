@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::holds::{Hold, Queued};
-use super::refusal::{cancelled, refusal, workspace_busy, workspace_gone};
+use super::refusal::{cancelled, refusal, workspace_gone, workspace_stayed_busy};
 use super::{Finished, Harness, RunRequest, ToolUse};
 use crate::agent::{self, Ending, Limits, Stop, Task};
 use crate::error::Refusal;
@@ -139,7 +139,10 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
         }
         Came::Waited => {
             let other = harness.holds.holder(&session.directory).unwrap_or_default();
-            (without_answer(Reason::MaxSeconds), Some(workspace_busy(&other)))
+            (
+                without_answer(Reason::MaxSeconds),
+                Some(workspace_stayed_busy(limits.seconds, &other)),
+            )
         }
         Came::Gone => {
             let refusal = workspace_gone(&session.id, "it was removed or moved meanwhile");

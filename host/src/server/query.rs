@@ -49,15 +49,19 @@ impl Query {
         self.get(name).map(read).transpose()
     }
 
-    /// `limit` and `after` of a list. One entry more is asked for than is shown: it tells whether
+    /// `limit` and `after` of a list of ids that begin with `prefix`. One entry more is asked for than is shown: it tells whether
     /// there are more.
-    pub(super) fn page(&self) -> Result<Page, Refusal> {
+    pub(super) fn page(&self, prefix: &str) -> Result<Page, Refusal> {
         let limit = self.number("limit")?.unwrap_or(PAGE as u64);
         if !(1..=MAX_PAGE as u64).contains(&limit) {
             let message = format!("`limit` must be from 1 to {MAX_PAGE}, got `{limit}`");
             return Err(Refusal::invalid("limit", message).with_code("invalid_value"));
         }
         let after = self.get("after").map(str::to_owned);
+        if let Some(after) = after.as_deref().filter(|after| !after.starts_with(prefix)) {
+            let message = format!("`after` must be an id, `{prefix}…`, got `{}`", shown(after));
+            return Err(Refusal::invalid("after", message).with_code("invalid_value"));
+        }
         Ok(Page { after, limit: limit as usize + 1 })
     }
 }

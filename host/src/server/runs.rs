@@ -49,7 +49,7 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let query = Query::read(query.as_deref(), &["session", "limit", "after"])?;
-    let page = query.page()?;
+    let page = query.page("run_")?;
     let limit = page.limit - 1;
     let runs = door.harness.list_runs(&caller, query.get("session"), page).await?;
     let runs = runs.into_iter().map(RunObject::from).collect();

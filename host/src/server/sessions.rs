@@ -64,7 +64,7 @@ pub(super) async fn list(
     Caller(caller): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let page = Query::read(query.as_deref(), &["limit", "after"])?.page()?;
+    let page = Query::read(query.as_deref(), &["limit", "after"])?.page("ws_")?;
     let limit = page.limit - 1;
     let sessions = door.harness.list_sessions(&caller, page).await?;
     let sessions = sessions.into_iter().map(SessionObject::from).collect();

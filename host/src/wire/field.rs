@@ -35,10 +35,18 @@ impl<'a> Field<'a> {
         self.value.as_bool().ok_or_else(|| self.wrong("`true` or `false`"))
     }
 
-    /// A whole number that is at least 1.
+    /// A whole number that is at least 1, however it is written; one beyond 64 bits is the largest
+    /// of those.
     pub(super) fn count(&self) -> Result<u64, Refusal> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at least 1 and whole; a float cast saturates"
+        )]
+        let whole = |number: f64| (number >= 1.0 && number.fract() == 0.0).then_some(number as u64);
         self.value
             .as_u64()
+            .or_else(|| self.value.as_f64().and_then(whole))
             .filter(|number| *number >= 1)
             .ok_or_else(|| self.wrong("a whole number of at least 1"))
     }

@@ -146,6 +146,11 @@ fn text_of(content: &Field<'_>, notes: &mut BTreeSet<&'static str>) -> Result<St
                 let text = part.child("text", object.get("text").unwrap_or(&Value::Null));
                 texts.push(text.text()?);
             }
+            // OpenAI's shape for what a model declined to say.
+            "refusal" => {
+                let text = part.child("refusal", object.get("refusal").unwrap_or(&Value::Null));
+                texts.push(text.text()?);
+            }
             // The model is told what it misses, and the client too.
             "image_url" => {
                 texts.push(NO_IMAGE);
