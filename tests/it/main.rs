@@ -13,6 +13,7 @@ mod answer;
 mod args;
 mod cancel;
 mod cli;
+mod commands;
 mod config;
 mod kill;
 mod limits;

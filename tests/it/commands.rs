@@ -1,0 +1,116 @@
+//! Commands through the whole line: reports of people who used such tools, one row each.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::rig::{KEY, Rig, processes_with, until};
+
+/// A command, what its outcome must hold, and what it must not.
+struct Row {
+    id: &'static str,
+    command: &'static str,
+    timeout: Option<u32>,
+    holds: &'static [&'static str],
+    lacks: &'static [&'static str],
+}
+
+const fn row(
+    id: &'static str,
+    command: &'static str,
+    holds: &'static [&'static str],
+    lacks: &'static [&'static str],
+) -> Row {
+    Row { id, command, timeout: None, holds, lacks }
+}
+
+const fn timed(id: &'static str, command: &'static str, holds: &'static [&'static str]) -> Row {
+    Row { id, command, timeout: Some(1), holds, lacks: &[] }
+}
+
+/// Of the sleeps, each has a length of its own, so that what is left of it can be found.
+const ROWS: [Row; 13] = [
+    // A silent child that holds an output does not keep the call.
+    row(
+        "B27",
+        "sleep 3271 </dev/null >/dev/null & echo hi",
+        &["hi", "1 process that it started is still running"],
+        &[],
+    ),
+    row("B27 chatty", "(while :; do echo x; sleep 0.1; done) & echo hi", &["hi"], &[]),
+    row("B28", "setsid sleep 3281 & echo spawned", &["spawned"], &[]),
+    // What a time-out ends, it ends whole.
+    timed("B30", "bash -c 'sleep 3301 & wait'", &["timed out"]),
+    timed("B31", "trap '' TERM; (trap '' TERM; sleep 3311) & wait", &["timed out"]),
+    timed("B31 partial", "echo before; sleep 3312", &["before", "timed out"]),
+    row(
+        "B33",
+        "git init -q r && cd r && git config user.email a@b.c && git config user.name a && \
+         git commit -q --allow-empty -m one && git commit -q --allow-empty -m two && \
+         git rebase -i HEAD~1; echo rc=$?; git log --format=%s | tr '\\n' ' '",
+        &["an interactive rebase needs an editor", "two one"],
+        &["rc=0"],
+    ),
+    row(
+        "B33 tty",
+        "(exec 3<>/dev/tty) 2>/dev/null && echo reached; echo asked",
+        &["asked"],
+        &["reached"],
+    ),
+    row("B34", "read x; echo got:$x:", &["got::"], &[]),
+    row("B36", "printf 'a\\0b\\377\\n'; echo end", &["a", "b", "end"], &["\0", "\\u0000"]),
+    row("B37", "for i in $(seq 300); do printf '\\r%d%%' $i; done; echo", &["300%"], &["299%"]),
+    row(
+        "B37 colour",
+        "printf '\\033[31mred\\033[0m \\033]0;title\\007ok\\n'",
+        &["red ok"],
+        &["\u{1b}", "title"],
+    ),
+    row(
+        "B39",
+        "env; echo [$HARNESS_UPSTREAM_API_KEY]; tr '\\0' '\\n' </proc/$PPID/environ",
+        &["[]", "PATH="],
+        &[KEY],
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_come_back_whole_and_say_what_is_so() {
+    let mut script = String::new();
+    for row in &ROWS {
+        let mut input = json!({"command": row.command});
+        if let Some(timeout) = row.timeout {
+            input["timeout"] = json!(timeout);
+        }
+        let input = input.to_string();
+        writeln!(script, "[[turn]]\ncalls = [{{ tool = \"bash\", arguments = '''{input}''' }}]")
+            .unwrap();
+    }
+    script.push_str("[[turn]]\ntext = \"done\"\n");
+    let rig = Rig::start(&script, "").await;
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!(reply.status, 200, "{:#}", reply.body);
+    let outcomes = rig.outcomes(&reply.run).await;
+    assert_eq!(outcomes.len(), ROWS.len());
+    for (row, (_, text)) in ROWS.iter().zip(&outcomes) {
+        for part in row.holds {
+            assert!(text.contains(part), "{}: no `{part}` in\n{text}", row.id);
+        }
+        for part in row.lacks {
+            assert!(!text.contains(part), "{}: `{}` in\n{text}", row.id, part.escape_debug());
+        }
+    }
+    // The next request was valid JSON text each time.
+    rig.assert_clean_requests();
+    for ended in ["3301", "3311", "3312"] {
+        assert_eq!(processes_with(&format!("sleep\0{ended}")), 0, "{ended}");
+    }
+    // What was left in the background lives on until the session ends, and no longer.
+    assert_eq!(processes_with("sleep\x003271"), 1);
+    let path = format!("/v1/sessions/{}", reply.session);
+    assert_eq!(rig.ask("DELETE", &path, None).await.0, 200);
+    until("nothing is left", || {
+        ["3271", "3281"].iter().all(|left| processes_with(&format!("sleep\0{left}")) == 0)
+    })
+    .await;
+}
