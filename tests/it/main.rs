@@ -23,5 +23,6 @@ mod safety;
 mod secrets;
 mod sessions;
 mod tidy;
+mod tools;
 mod twice;
 mod upstream;
