@@ -24,5 +24,6 @@ mod safety;
 mod secrets;
 mod sessions;
 mod tidy;
+mod tools;
 mod twice;
 mod upstream;

@@ -5,6 +5,7 @@
 //! Everything else in this crate returns it; only opening a jail has an error of its own, because
 //! that one is read by the client or the operator.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -34,6 +35,17 @@ pub enum FaultKind {
     Unsupported,
     /// The operating system failed in a way that has no better name.
     Failed,
+}
+
+/// How much of a text from outside a message repeats, in characters.
+const ECHO_CHARS: usize = 200;
+
+/// The start of a text from outside, as much as a message repeats of it.
+pub(crate) fn head(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(ECHO_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}\u{2026}", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// One refused or failed request.

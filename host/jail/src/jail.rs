@@ -135,6 +135,24 @@ impl Jail {
         JailPath::parse(raw, &self.roots)
     }
 
+    /// The same for a file that is to be written: a path such as `a/` or `a/.` can only name a
+    /// directory, and no file is made in its place.
+    ///
+    /// # Errors
+    /// As [`Jail::parse`]; `invalid-input` for the name of a directory.
+    pub fn parse_file(&self, raw: &str) -> Result<JailPath, Fault> {
+        let path = self.parse(raw)?;
+        let last = raw.rsplit('/').next().unwrap_or_default();
+        if !path.is_root() && matches!(last, "" | "." | "..") {
+            return Err(Fault::new(
+                FaultKind::InvalidInput,
+                format!("`{raw}` names a directory, not a file"),
+            )
+            .with_hint("end the path with the name of the file, without a slash after it"));
+        }
+        Ok(path)
+    }
+
     /// Finds where a path leads, in the workspace or in the view of the spill directory.
     pub(crate) fn place(&self, path: &JailPath, last_link: LastLink) -> Result<Place, Fault> {
         match path.inside_spill() {

@@ -215,6 +215,17 @@ fn a_concurrent_writer_is_not_lost() {
 }
 
 #[test]
+fn the_name_of_a_directory_is_no_file() {
+    let w = Workspace::new();
+    for raw in ["new/", "new/.", "a/b/..", "new//"] {
+        refused(w.jail.parse_file(raw), FaultKind::InvalidInput, "names a directory");
+    }
+    for raw in ["new", "./new", "a/../new", "new.", "..."] {
+        assert!(w.jail.parse_file(raw).is_ok(), "{raw}");
+    }
+}
+
+#[test]
 fn leftovers_are_swept() {
     let w = Workspace::new();
     w.put(".harness-tmp-1-1", "old");
@@ -222,6 +233,10 @@ fn leftovers_are_swept() {
     w.put(".harness-tmp-2-2", "another writer's");
     w.write("new", "x", &Basis::Absent).expect("written");
     assert_eq!(w.names("."), [".harness-tmp-2-2", "new"]);
+    // What was too young to be judged is not forgotten.
+    w.set_modified(".harness-tmp-2-2", 1000);
+    w.write("newer", "x", &Basis::Absent).expect("written");
+    assert_eq!(w.names("."), ["new", "newer"]);
 }
 
 #[test]

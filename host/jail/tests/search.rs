@@ -233,9 +233,31 @@ fn grep_one_file_none_and_binary() {
     assert_eq!((page.searched, page.total_matches), (1, 1));
     let missing = GrepQuery { root: Some(w.path("none")), ..grep_query("needle") };
     refused(w.jail.grep(&missing, later()), FaultKind::NotFound, "does not exist");
+    // In a tree a binary file is passed over; by name it is no "no match".
+    for mode in [GrepMode::Lines, GrepMode::Files, GrepMode::Count] {
+        let root = Some(w.path("binary"));
+        let named = GrepQuery { root, mode, ..grep_query("needle") };
+        refused(w.jail.grep(&named, later()), FaultKind::Unsupported, "is binary");
+    }
     let page = grep(&w, &GrepQuery { mode: GrepMode::Files, ..grep_query("needle") });
     let paths: Vec<&str> = page.files.iter().map(|file| file.path.as_str()).collect();
     assert!(!paths.contains(&"binary") && paths.contains(&"wide.txt"), "{paths:?}");
+}
+
+#[test]
+fn long_patterns_are_told_by_their_start() {
+    let w = tree();
+    let long = "x".repeat(100_000);
+    for pattern in [format!("[{long}"), format!("/{long}"), format!("../{long}")] {
+        let fault = w.jail.glob(&glob_query(&pattern), later()).expect_err("a bad pattern");
+        assert!(
+            fault.to_string().len() < 600 && fault.message.contains(&pattern[..100]),
+            "{fault}"
+        );
+    }
+    let query = grep_query(&format!("({long}"));
+    let fault = w.jail.grep(&query, later()).expect_err("a bad pattern");
+    assert!(fault.to_string().len() < 600 && fault.message.contains("unclosed group"), "{fault}");
 }
 
 #[test]

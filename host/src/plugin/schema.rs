@@ -5,7 +5,7 @@
 //! by the model: what did not fit, what would, and the shape of the whole.
 
 use jsonschema::Validator;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::message::ARGUMENT_BYTES;
@@ -62,6 +62,13 @@ impl Schema {
         }
         let (mut fields, unwrapped) = match parse(arguments) {
             Ok(parsed) => parsed,
+            Err(problem) if ends_early(arguments) => {
+                return Err(format!(
+                    "the arguments of `{tool}` do not fit, nothing was done: {problem}, as if the \
+                     reply was cut off\n\
+                     hint: call `{tool}` again with all of them, in smaller parts if they were long"
+                ));
+            }
             Err(problem) => return Err(self.misfit(tool, &[problem])),
         };
         let mut mended: Vec<String> = unwrapped.into_iter().collect();
@@ -151,6 +158,11 @@ fn parse(arguments: &str) -> Result<(Map<String, Value>, Option<String>), String
             Err(format!("they are not valid JSON ({err}); they began with `{}`", head(arguments)))
         }
     }
+}
+
+/// Whether it could be the start of JSON: an output limit that the provider does not tell of cuts so.
+fn ends_early(arguments: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(arguments).is_err_and(|err| err.is_eof())
 }
 
 /// An object's fields, each there once: of two values of one key neither is meant more.
@@ -279,6 +291,7 @@ mod tests {
         check(r#""path""#, Err("got string"));
         check("", Err("\"path\""));
         check("{\"path\": \"a", Err("not valid JSON"));
+        check("{\"path\": \"a", Err("in smaller parts"));
         check(r#"{"path":"a","limit":"many"}"#, Err("`limit`"));
         check(r#"{"path":"a","limit":0}"#, Err("`limit`"));
         check(r#"{"path":"a","limit":5.5}"#, Err("`limit`"));

@@ -192,27 +192,27 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Removes temporary files that a kill left in this directory; once per directory and jail.
+/// Removes temporary files that a kill left in this directory; once per directory and jail, and
+/// again while there are some that may be another writer's.
 fn sweep(jail: &Jail, dir: &Dir) {
     let Ok(stat) = handles::stat_of(dir) else {
         return;
     };
-    let is_new = match jail.swept.lock() {
-        Ok(mut swept) => swept.insert((stat.device, stat.inode)),
-        Err(_) => false,
-    };
-    if !is_new {
+    let identity = (stat.device, stat.inode);
+    if jail.swept.lock().map_or(true, |swept| swept.contains(&identity)) {
         return;
     }
+    let mut is_clean = true;
     let Ok(entries) = dir.entries() else { return };
     let oldest = SystemTime::now() - LEFTOVER_AGE;
     let oldest = oldest.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis());
     for name in entries.flatten().map(|entry| entry.file_name()).filter(|name| is_temporary(name)) {
         let is_old =
             handles::stat_at(dir, &name).is_ok_and(|stat| u128::from(stat.modified_ms()) < oldest);
-        if is_old {
-            let _ = handles::remove_file_at(dir, &name);
-        }
+        is_clean &= is_old && handles::remove_file_at(dir, &name).is_ok();
+    }
+    if is_clean && let Ok(mut swept) = jail.swept.lock() {
+        swept.insert(identity);
     }
 }
 

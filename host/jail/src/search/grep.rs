@@ -16,7 +16,7 @@ use super::matching::{self, Collector, Counter, Text};
 use super::pattern::Pattern;
 use super::walk::{self, Ignored, Start};
 use crate::entry::EntryKind;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::jail::Jail;
 use crate::path::JailPath;
 use crate::resolve::{LastLink, Place};
@@ -111,7 +111,8 @@ impl Jail {
     /// Searches the contents of files.
     ///
     /// # Errors
-    /// `invalid-input` for a bad pattern, `not-found` for a missing root.
+    /// `invalid-input` for a bad pattern, `not-found` for a missing root, `unsupported` for a root
+    /// that is a binary file.
     pub fn grep(&self, query: &GrepQuery, deadline: Instant) -> Result<GrepPage, Fault> {
         let mut query = query.clone();
         query.lines_before = query.lines_before.min(MAX_CONTEXT_LINES);
@@ -203,10 +204,19 @@ impl Search<'_> {
         let mut tally = Tally::default();
         let mut searcher = matching::searcher(self.query, false);
         let name = place.name.as_deref().unwrap_or_default();
-        self.count(&mut searcher, &mut tally, &place.dir, OsStr::new(name), path.to_string());
+        let name = OsStr::new(name);
+        if self.count(&mut searcher, &mut tally, &place.dir, name, path.to_string()) {
+            // In a tree they are passed over; who names one must not take that for "no match".
+            return Err(Fault::new(
+                FaultKind::Unsupported,
+                format!("`{path}` is binary, and only text is searched"),
+            )
+            .with_hint("look into it with a command in the shell"));
+        }
         Ok(tally)
     }
 
+    /// Counts in one file of a directory, and says whether it is binary.
     fn count(
         &self,
         searcher: &mut Searcher,
@@ -214,20 +224,22 @@ impl Search<'_> {
         dir: &cap_std::fs::Dir,
         name: &OsStr,
         path: String,
-    ) {
+    ) -> bool {
         let buffer = std::mem::take(&mut tally.buffer);
         let Some(text) = Text::open(dir, name, buffer) else {
-            return;
+            return false;
         };
         let is_first_enough = self.query.mode == GrepMode::Files;
         let mut counter = Counter { matches: 0, is_first_enough, is_binary: false };
         let done = text.search(searcher, self.matcher, &mut counter, self.deadline);
         self.note(done);
         tally.searched += 1;
+        let is_binary = counter.is_binary || text.is_binary();
         tally.buffer = text.into_buffer();
-        if counter.matches > 0 && !counter.is_binary {
+        if counter.matches > 0 && !is_binary {
             tally.files.push((path, counter.matches));
         }
+        is_binary
     }
 
     fn note(&self, done: io::Result<()>) {

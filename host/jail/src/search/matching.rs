@@ -4,6 +4,7 @@
 //! by block, so that a huge line cannot hold the search up. Files with a NUL are binary and hold no
 //! matches, unless a byte order mark says UTF-16.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::time::Instant;
@@ -17,7 +18,7 @@ use grep_searcher::{
 
 use super::grep::{GrepLine, GrepQuery};
 use crate::entry::EntryKind;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, head};
 use crate::handles;
 use crate::version;
 
@@ -56,9 +57,16 @@ pub(super) fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Fault> {
         } else {
             "set literal to search for the text as it stands, or mend the expression"
         };
+        let pattern = head(&query.pattern);
+        let what = err.to_string();
+        // What is wrong stands in the last line, below a copy of the pattern.
+        let what = match &pattern {
+            Cow::Borrowed(_) => what.as_str(),
+            Cow::Owned(_) => what.lines().last().unwrap_or_default(),
+        };
         Fault::new(
             FaultKind::InvalidInput,
-            format!("pattern `{}` is not a valid regular expression: {err}", query.pattern),
+            format!("pattern `{pattern}` is not a valid regular expression: {}", head(what)),
         )
         .with_hint(hint)
     })
@@ -125,7 +133,8 @@ impl Text {
         }
     }
 
-    fn is_binary(&self) -> bool {
+    /// Whether it holds what text does not; of a large file the search itself finds out.
+    pub(super) fn is_binary(&self) -> bool {
         match self {
             Text::Held(bytes, _) => !is_wide(bytes) && bytes.contains(&0),
             Text::Large(..) => false,

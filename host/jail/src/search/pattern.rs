@@ -5,7 +5,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, head};
 
 /// A compiled pattern.
 pub(super) struct Pattern {
@@ -27,14 +27,14 @@ impl Pattern {
         if relative.starts_with('/') {
             return Err(Fault::new(
                 FaultKind::Denied,
-                format!("pattern `{raw}` is absolute and outside the searched directory"),
+                format!("pattern `{}` is absolute and outside the searched directory", head(raw)),
             )
             .with_hint("use a pattern relative to the searched directory"));
         }
         if relative.split('/').any(|part| part == "..") {
             return Err(Fault::new(
                 FaultKind::InvalidInput,
-                format!("pattern `{raw}` leads upwards with `..`"),
+                format!("pattern `{}` leads upwards with `..`", head(raw)),
             )
             .with_hint("name the directory to search as the path instead"));
         }
@@ -53,7 +53,7 @@ impl Pattern {
             .map_err(|err| {
                 Fault::new(
                     FaultKind::InvalidInput,
-                    format!("pattern `{raw}` does not parse: {}", err.kind()),
+                    format!("pattern `{}` does not parse: {}", head(raw), err.kind()),
                 )
                 .with_hint("escape a literal `[`, `{`, `*` or `?` with a backslash")
             })?

@@ -63,8 +63,13 @@ pub(crate) struct Page {
 pub(crate) enum Past {
     /// The first line lies past the end of the file, which has so many.
     Lines(u64),
-    /// The byte lies past the end of the line, which has so many.
-    Bytes(u64),
+    /// The byte lies past the end of the line.
+    Bytes {
+        /// Bytes of the line.
+        length: u64,
+        /// It is the last line of the file.
+        is_last: bool,
+    },
 }
 
 impl Pager {
@@ -204,7 +209,9 @@ impl Pager {
             },
             Window::Piece { line, byte } => match self.piece {
                 None => return Err(Past::Lines(total)),
-                Some(Piece { length, .. }) if byte >= length => return Err(Past::Bytes(length)),
+                Some(Piece { length, .. }) if byte >= length => {
+                    return Err(Past::Bytes { length, is_last: is_at_end && line == total });
+                }
                 Some(Piece { end, length }) if end < length => Some(format!(
                     "line {line}, bytes {byte}-{end} of {length}; go on with offset {line}, byte {end}"
                 )),

@@ -102,9 +102,13 @@ fn past_the_end(path: &str, window: Window, past: &Past) -> Fault {
             fault::invalid(format!("file `{path}` has {lines}; offset {line} is past its end"))
                 .hint(format!("use an offset from 1 to {total}"))
         }
-        Past::Bytes(length) => {
-            fault::invalid(format!("line {line} of `{path}` ends at byte {length}"))
-                .hint(format!("go on with offset {}", line + 1))
+        Past::Bytes { length, is_last } => {
+            let message = format!("line {line} of `{path}` ends at byte {length}");
+            if *is_last {
+                return fault::invalid(format!("{message}, and it is the last line"))
+                    .hint("all of the file was there to read; use a smaller byte");
+            }
+            fault::invalid(message).hint(format!("go on with offset {}", line + 1))
         }
     }
 }
@@ -118,8 +122,15 @@ mod tests {
         let fault = past_the_end("a", Window::Lines { first: 9, limit: 1 }, &Past::Lines(1));
         assert_eq!(fault.message, "file `a` has 1 line; offset 9 is past its end");
         assert_eq!(fault.hint.as_deref(), Some("use an offset from 1 to 1"));
-        let fault = past_the_end("a", Window::Piece { line: 2, byte: 9 }, &Past::Bytes(4));
+        let fault = past_the_end(
+            "a",
+            Window::Piece { line: 2, byte: 9 },
+            &Past::Bytes { length: 4, is_last: false },
+        );
         assert_eq!(fault.message, "line 2 of `a` ends at byte 4");
         assert_eq!(fault.hint.as_deref(), Some("go on with offset 3"));
+        let past = Past::Bytes { length: 4, is_last: true };
+        let fault = past_the_end("a", Window::Piece { line: 2, byte: 9 }, &past);
+        assert_eq!(fault.message, "line 2 of `a` ends at byte 4, and it is the last line");
     }
 }

@@ -3,7 +3,7 @@
 use harness_sdk::workspace_read::{self, EntryKind, GlobPage, GlobQuery};
 use harness_sdk::{Fault, Input, Outcome, outcome};
 
-use crate::small;
+use crate::{head, small};
 
 /// Entries in a page.
 const PAGE: u32 = 100;
@@ -18,7 +18,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         limit: PAGE,
     };
     let page = workspace_read::glob(&query)?;
-    Ok(outcome(shown(&query, &page), format!("glob `{pattern}`, {} found", page.total)))
+    Ok(outcome(shown(&query, &page), format!("glob `{}`, {} found", head(pattern), page.total)))
 }
 
 fn shown(query: &GlobQuery, page: &GlobPage) -> String {
@@ -34,7 +34,7 @@ fn shown(query: &GlobQuery, page: &GlobPage) -> String {
     let offset = u64::from(query.offset);
     let end = offset + page.entries.len() as u64;
     if page.total == 0 {
-        text.push_str(&format!("nothing matches `{}`", query.pattern));
+        text.push_str(&format!("nothing matches `{}`", head(&query.pattern)));
         if let Some(root) = &query.root {
             text.push_str(&format!(" in `{root}`"));
         }

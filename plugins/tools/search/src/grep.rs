@@ -8,7 +8,7 @@ mod page;
 use harness_sdk::workspace_read::{self, GrepMode, GrepQuery};
 use harness_sdk::{Fault, Input, Outcome, fault, outcome};
 
-use crate::small;
+use crate::{head, small};
 
 /// Lines in a page, context included.
 const PAGE_LINES: u32 = 200;
@@ -25,7 +25,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         let file = &found.files[lines.file];
         workspace_read::mark_shown(&file.path, &file.version, lines.first, lines.last)?;
     }
-    let summary = format!("grep `{}`, {}", query.pattern, page::tally(&found));
+    let summary = format!("grep `{}`, {}", head(&query.pattern), page::tally(&found));
     Ok(outcome(page.text, summary))
 }
 

@@ -29,6 +29,17 @@ impl Tool for Search {
     }
 }
 
+/// How much of a pattern an answer repeats, in characters.
+const ECHO_CHARS: usize = 200;
+
+/// The start of a pattern, as much as an answer repeats of it.
+fn head(pattern: &str) -> String {
+    match pattern.char_indices().nth(ECHO_CHARS) {
+        Some((end, _)) => format!("{}\u{2026}", &pattern[..end]),
+        None => pattern.to_owned(),
+    }
+}
+
 /// A count that the contract keeps in 32 bits; more than that is as good as all.
 fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

@@ -104,7 +104,7 @@ fn a_miss_shows_what_differs() {
         "let cafe\u{301} = 1;\n",
         "caf\u{e9} = 1;",
         "`old` does not occur in `f`; nearest:\n\
-         line 1: the file has `e`, `old` has \u{e9} (U+00E9)\n\
+         line 1: the file has `e` and a combining mark (U+0301), `old` has \u{e9} (U+00E9)\n\
          1\tlet cafe\u{301} = 1;\n \t       ^",
     );
     miss(

@@ -30,7 +30,7 @@ fn a_window_of_lines() {
 fn past_the_end_is_an_answer_of_its_own() {
     assert_eq!(page(b"a\nb\n", lines(3, 1)).unwrap_err(), Past::Lines(2));
     let past = page(b"abc\n", Window::Piece { line: 1, byte: 3 }).unwrap_err();
-    assert_eq!(past, Past::Bytes(3));
+    assert_eq!(past, Past::Bytes { length: 3, is_last: true });
     assert_eq!(page(b"abc", Window::Piece { line: 2, byte: 0 }).unwrap_err(), Past::Lines(1));
 }
 

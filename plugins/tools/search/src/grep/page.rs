@@ -2,6 +2,8 @@
 
 use harness_sdk::workspace_read::{GrepFile, GrepMode, GrepPage, GrepQuery};
 
+use crate::head;
+
 /// Characters of a line; the host already shows only the part around a match, with [`CUT`] where
 /// it left something out.
 const MAX_LINE_CHARS: usize = 600;
@@ -127,7 +129,8 @@ impl Page {
         };
         let end = offset + taken;
         let footer = if total == 0 {
-            format!("no match for `{}`; {} files searched", query.pattern, found.searched)
+            let files = if found.searched == 1 { "file" } else { "files" };
+            format!("no match for `{}`; {} {files} searched", head(&query.pattern), found.searched)
         } else if taken == 0 {
             format!("offset {offset} is past the last of {total} {unit}")
         } else if end < total {
@@ -136,12 +139,17 @@ impl Page {
             tally(found)
         };
         self.text.push_str(&format!("[{footer}]\n"));
-        // `limit` only says that there are more pages, as the line above does.
-        if let Some(why) = found.stopped.as_ref().filter(|why| *why != "limit") {
-            self.text.push_str(&format!(
-                "[the search stopped early, at its {why}; narrow it with `path` or `files`]\n"
-            ));
-        }
+        let left_out = match found.stopped.as_deref() {
+            Some("deadline") => "the time was over before every file was searched",
+            Some("size") => {
+                "some lines were too long or too many, and what follows them was left out"
+            }
+            // `limit` only says that there are more pages, as the line above does.
+            _ => return,
+        };
+        self.text.push_str(&format!(
+            "[{left_out}: there may be more matches; narrow the search with `path` or `files`]\n"
+        ));
     }
 }
 

@@ -2,6 +2,8 @@
 
 /// Characters shown before and after the difference.
 const AROUND: usize = 60;
+/// Marks on one letter that are named.
+const MOST_MARKS: usize = 3;
 
 /// Where two lines part.
 #[derive(Debug)]
@@ -29,23 +31,30 @@ pub(crate) fn first(file: &str, old: &str, is_first: bool, is_last: bool) -> Opt
     }
     let length = same(start);
     let at = start + length;
-    let (theirs, ours) = (line.get(at).copied(), old.get(length).copied());
+    let (theirs, ours) = (letter(&line[at..]), letter(&old[length..]));
     if ours.is_none() && (is_last || theirs.is_none()) {
         return None;
     }
     Some(Difference { what: words(theirs, ours), line, at })
 }
 
-fn words(file: Option<char>, old: Option<char>) -> String {
+/// The first character, with the marks that stand on it; `None` at the end of the line.
+fn letter(line: &[char]) -> Option<String> {
+    let (first, rest) = line.split_first()?;
+    let marks = rest.iter().take(MOST_MARKS).take_while(|c| is_mark(**c));
+    Some(marks.fold(named(*first), |text, mark| format!("{text} and {}", named(*mark))))
+}
+
+fn words(file: Option<String>, old: Option<String>) -> String {
     match (file, old) {
         (Some(file), Some(old)) => {
-            format!("the file has {}, `old` has {}", named(file), named(old))
+            format!("the file has {file}, `old` has {old}")
         }
         (None, Some(old)) => {
-            format!("the file's line ends here, `old` goes on with {}", named(old))
+            format!("the file's line ends here, `old` goes on with {old}")
         }
         (Some(file), None) => {
-            format!("`old` ends its line here, the file goes on with {}", named(file))
+            format!("`old` ends its line here, the file goes on with {file}")
         }
         (None, None) => "nothing differs".to_owned(),
     }

@@ -64,8 +64,13 @@ fn nothing_found_and_stopped_early() {
     assert_eq!(
         show(&query(GrepMode::Lines, 0, 0), &nothing).text,
         "[no match for `x`; 9 files searched]\n\
-         [the search stopped early, at its deadline; narrow it with `path` or `files`]\n"
+         [the time was over before every file was searched: there may be more matches; \
+         narrow the search with `path` or `files`]\n"
     );
+    nothing.stopped = Some("size".into());
+    nothing.searched = 1;
+    let text = show(&query(GrepMode::Lines, 0, 0), &nothing).text;
+    assert!(text.contains("1 file searched") && text.contains("too long or too many"), "{text}");
     let past = show(&query(GrepMode::Lines, 0, 50), &found(Vec::new(), 3, 1));
     assert_eq!(past.text, "[offset 50 is past the last of 3 matches]\n");
 }
