@@ -70,12 +70,6 @@ def proxied(places):
         models = [SETTINGS.format(name=name, url=place.url) for name, place in places.items()]
         text = "".join([models[0], *(model.replace("\nmodel_list:", "") for model in models[1:])])
         (root / "config.yaml").write_text(text + GENERAL.format(key=KEY))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        command = [sys.executable, "-c", "from litellm import run_server; run_server()"]
-        command += ["--config", str(root / "config.yaml"), "--host", "127.0.0.1"]
-        command += ["--port", str(port), "--telemetry", "False"]
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(root),
@@ -84,12 +78,8 @@ def proxied(places):
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }
         with open(root / "log", "w+") as log:
-            proxy = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=root)
+            proxy, port = started(root, environment, log)
             try:
-                answers = wait_for(proxy, f"http://127.0.0.1:{port}/health/liveliness")
-                if not answers:
-                    print(f"did not start: exit {proxy.poll()} within {START_SECONDS} s")
-                    sys.exit(SKIPPED)
                 yield openai.OpenAI(
                     base_url=f"http://127.0.0.1:{port}", api_key=KEY, max_retries=0, timeout=120
                 )
@@ -100,6 +90,27 @@ def proxied(places):
             finally:
                 proxy.terminate()
                 proxy.wait(timeout=60)
+
+
+def started(root, environment, log):
+    """A proxy that answers, and its port; ends the test as skipped when there is none."""
+    for _ in range(3):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [sys.executable, "-c", "from litellm import run_server; run_server()"]
+        command += ["--config", str(root / "config.yaml"), "--host", "127.0.0.1"]
+        command += ["--port", str(port), "--telemetry", "False"]
+        proxy = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=root)
+        if wait_for(proxy, f"http://127.0.0.1:{port}/health/liveliness"):
+            return proxy, port
+        if proxy.poll() is None:
+            proxy.kill()
+            break
+        # Somebody else may have taken the port meanwhile.
+    log.seek(0)
+    print(f"did not start within {START_SECONDS} s: {log.read()[-400:]}")
+    sys.exit(SKIPPED)
 
 
 def wait_for(proxy, address):
