@@ -108,6 +108,19 @@ impl Refusal {
         }
     }
 
+    /// 409: what stands in the way will not go by sending again.
+    pub fn conflict(code: impl Into<String>, message: impl Into<String>) -> Refusal {
+        Refusal {
+            status: 409,
+            kind: RefusalKind::InvalidRequestError,
+            message: message.into(),
+            param: None,
+            code: Some(code.into()),
+            may_retry: false,
+            retry_after: None,
+        }
+    }
+
     /// 429: no room now; the same request may be sent again after `seconds`.
     pub fn busy(message: impl Into<String>, seconds: u64) -> Refusal {
         Refusal {

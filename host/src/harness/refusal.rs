@@ -17,18 +17,11 @@ pub(super) fn cancelled() -> Refusal {
 
 /// Another run holds the directory, and this one may not wait, or has waited too long.
 pub(super) fn workspace_busy(other: &str) -> Refusal {
-    Refusal {
-        status: 409,
-        kind: RefusalKind::InvalidRequestError,
-        message: format!(
-            "run `{other}` is at work in this workspace, or in one around or inside it, and only \
-             one may be; wait for its end"
-        ),
-        param: None,
-        code: Some("workspace_busy".to_owned()),
-        may_retry: false,
-        retry_after: None,
-    }
+    let message = format!(
+        "run `{other}` is at work in this workspace, or in one around or inside it, and only one \
+         may be; wait for its end"
+    );
+    Refusal::conflict("workspace_busy", message)
 }
 
 /// The directory was not free within the run's own time.

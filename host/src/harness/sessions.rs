@@ -11,7 +11,7 @@ use harness_jail::Shell;
 
 use super::Harness;
 use super::open::unreadable;
-use crate::error::{Refusal, RefusalKind, with_causes};
+use crate::error::{Refusal, with_causes};
 use crate::ledger::{LedgerError, Page, SessionRow, now_ms};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -86,15 +86,8 @@ impl Harness {
             let _opening = self.opening.lock().await;
             let row = self.known_session(caller, id, None).await?;
             if let Some(run) = self.run_in(&row) {
-                return Err(Refusal {
-                    status: 409,
-                    kind: RefusalKind::InvalidRequestError,
-                    message: format!("run `{run}` is at work in session `{id}`; cancel it first"),
-                    param: None,
-                    code: Some("session_busy".to_owned()),
-                    may_retry: false,
-                    retry_after: None,
-                });
+                let message = format!("run `{run}` is at work in session `{id}`; cancel it first");
+                return Err(Refusal::conflict("session_busy", message));
             }
             self.ledger.remove_session(id).await.map_err(|err| unreadable(&err))?;
             row
@@ -111,7 +104,7 @@ impl Harness {
 
     /// Removes sessions in fresh workspaces that no run began in for `workspace.keep_days`, and
     /// what is left of fresh workspaces without a session.
-    pub async fn sweep(self: &Arc<Self>) {
+    pub async fn sweep(&self) {
         let days = self.config.keep_days;
         if days == 0 {
             return;
@@ -134,12 +127,12 @@ impl Harness {
     }
 
     async fn sweep_before(&self, before_ms: u64) -> Result<(), LedgerError> {
-        for row in self.ledger.unused_since(before_ms).await? {
+        for row in self.ledger.unused_since(before_ms, None).await? {
             {
                 let _opening = self.opening.lock().await;
                 // Somebody may have come back to it since the list was made.
-                let unused = self.ledger.unused_since(before_ms).await?;
-                if !unused.contains(&row) || self.run_in(&row).is_some() {
+                let unused = self.ledger.unused_since(before_ms, Some(&row.id)).await?;
+                if unused.is_empty() || self.run_in(&row).is_some() {
                     continue;
                 }
                 self.ledger.remove_session(&row.id).await?;
@@ -147,7 +140,9 @@ impl Harness {
             tracing::info!(session = row.id, "a workspace nobody used for long is removed");
             self.let_go(row).await;
         }
-        let found = match self.places.of_sessions() {
+        let places = self.places.clone();
+        let listing = tokio::task::spawn_blocking(move || places.of_sessions()).await;
+        let found = match listing.unwrap_or_else(|err| Err(std::io::Error::other(err))) {
             Ok(found) => found,
             Err(err) => {
                 tracing::warn!("the directories of sessions could not be listed: {err}");

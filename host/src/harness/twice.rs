@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::live::Run;
 use super::open::unreadable;
 use super::{Finished, Harness, RunRequest};
-use crate::error::{Refusal, RefusalKind};
+use crate::error::Refusal;
 use crate::event::Reason;
 use crate::ledger::{RunSummary, Sent, now_ms};
 
@@ -157,16 +157,9 @@ fn became(summary: &RunSummary, begun: u64) -> Refusal {
         }
         _ => "it is still being ended".to_owned(),
     };
-    Refusal {
-        status: 409,
-        kind: RefusalKind::InvalidRequestError,
-        message: format!(
-            "this request was run before, as `{id}`, and is not run twice; {became}; \
-             to run it anew, send it with an `Idempotency-Key` of its own"
-        ),
-        param: None,
-        code: Some("already_run".to_owned()),
-        may_retry: false,
-        retry_after: None,
-    }
+    let message = format!(
+        "this request was run before, as `{id}`, and is not run twice; {became}; to run it anew, \
+         send it with an `Idempotency-Key` of its own"
+    );
+    Refusal::conflict("already_run", message)
 }

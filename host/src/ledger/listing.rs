@@ -116,12 +116,17 @@ impl Ledger {
     }
 
     /// Sessions in directories that the server made, not removed, in which no run began since
-    /// `before_ms`.
+    /// `before_ms`; at most the one of that id, when one is named.
     ///
     /// # Errors
     /// [`LedgerError::Storage`] when the file cannot be read.
-    pub async fn unused_since(&self, before_ms: u64) -> Result<Vec<SessionRow>, LedgerError> {
-        self.readers.read(move |connection| unused_since(connection, before_ms)).await
+    pub async fn unused_since(
+        &self,
+        before_ms: u64,
+        id: Option<&str>,
+    ) -> Result<Vec<SessionRow>, LedgerError> {
+        let id = id.map(str::to_owned);
+        self.readers.read(move |connection| unused_since(connection, before_ms, id)).await
     }
 
     /// Whether there ever was a session of that id, and if so, whether it is still there.
@@ -249,12 +254,18 @@ fn content(row: &Row<'_>, column: usize) -> rusqlite::Result<Content> {
     })
 }
 
-fn unused_since(connection: &Connection, before_ms: u64) -> Result<Vec<SessionRow>, LedgerError> {
+fn unused_since(
+    connection: &Connection,
+    before_ms: u64,
+    id: Option<String>,
+) -> Result<Vec<SessionRow>, LedgerError> {
     connection
         .prepare_cached(&format!(
-            "{SESSIONS} AND fresh AND created_ms < ?1 AND NOT EXISTS \
+            "{SESSIONS} AND fresh AND created_ms < ?1 AND (?2 IS NULL OR id = ?2) AND NOT EXISTS \
              (SELECT 1 FROM runs WHERE session = sessions.id AND created_ms >= ?1)"
         ))
-        .and_then(|mut statement| statement.query_map([integer(before_ms)], to_session)?.collect())
+        .and_then(|mut statement| {
+            statement.query_map(params![integer(before_ms), id], to_session)?.collect()
+        })
         .map_err(LedgerError::storage(READING))
 }

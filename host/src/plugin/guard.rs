@@ -129,11 +129,13 @@ impl Guard {
             Body::Missing(cause) => return Some(self.broken(cause)),
         };
         proposal.config.clone_from(&self.config);
-        let all = std::mem::take(&mut proposal.earlier);
-        let passed_over = all.len().saturating_sub(loaded.earlier);
-        proposal.earlier = all[passed_over..].to_vec();
+        // Moved, not copied: the chain asks each guard before each call.
+        let mut passed_over = std::mem::take(&mut proposal.earlier);
+        let seen_from = passed_over.len().saturating_sub(loaded.earlier);
+        proposal.earlier = passed_over.split_off(seen_from);
         let refused = self.ask(loaded, proposal).await;
-        proposal.earlier = all;
+        passed_over.append(&mut proposal.earlier);
+        proposal.earlier = passed_over;
         refused
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
 use harness_jail::quoted;
@@ -132,7 +132,7 @@ pub(super) async fn events(
         && ledger.watch(&id).borrow().seq <= after
     {
         // Tells it that there is no more, and not to ask again.
-        return Ok(json_less(StatusCode::NO_CONTENT));
+        return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let follower = Follower::new(door, id, after);
     if accepts(&headers, "text/event-stream") {
@@ -159,12 +159,6 @@ pub(super) async fn events(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
-}
-
-fn json_less(status: StatusCode) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    response
 }
 
 /// Each event as JSON, between `before` it and `behind` it.

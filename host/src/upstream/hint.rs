@@ -4,7 +4,7 @@
 //! what is to become of a wait, `retry` decides. Nothing here fails: what cannot be read was not
 //! said.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(super) fn in_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duratio
         .or_else(|| {
             let text = text(headers, RETRY_AFTER.as_str())?;
             duration(text).or_else(|| {
-                let at = UNIX_EPOCH + http_date(text)?;
+                let at = httpdate::parse_http_date(text).ok()?;
                 Some(at.duration_since(now).unwrap_or_default())
             })
         })
@@ -115,53 +115,16 @@ fn seconds(number: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok()
 }
 
-/// Reads the one date form that servers may send, `Sun, 06 Nov 1994 08:49:37 GMT`, as time since
-/// 1970.
-fn http_date(text: &str) -> Option<Duration> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (_weekday, rest) = text.split_once(", ")?;
-    let mut words = rest.split(' ');
-    let day: u64 = words.next()?.parse().ok()?;
-    let month = words.next()?;
-    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
-    let year: u64 = words.next()?.parse().ok()?;
-    let mut clock = words.next()?.split(':').map(|number| number.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    let is_clock = hour < 24 && minute < 60 && second <= 60;
-    let is_day = (1970..10_000).contains(&year) && (1..=31).contains(&day);
-    if words.next() != Some("GMT") || !is_clock || !is_day {
-        return None;
-    }
-    // Days before the year, counting years from March, so that a leap day is a year's last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
-    let days = days.checked_sub(719_468)?;
-    Some(Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use serde_json::json;
 
     use super::*;
 
     fn milliseconds(wait: Option<Duration>) -> Option<u128> {
         wait.map(|wait| wait.as_millis())
-    }
-
-    #[test]
-    fn dates() {
-        let seconds = |text| http_date(text).map(|time| time.as_secs());
-        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(seconds("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(seconds("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        assert_eq!(seconds("Fri, 01 Mar 2024 00:00:01 GMT"), Some(1_709_251_201));
-        assert_eq!(seconds("Sunday, 06-Nov-94 08:49:37 GMT"), None);
-        assert_eq!(seconds("soon"), None);
-        assert_eq!(seconds("Sun, 06 Nov 1994 08:49 GMT"), None);
-        assert_eq!(seconds("Sun, 06 Nov 1994 99999999999999999999:49:37 GMT"), None);
-        assert_eq!(seconds("Sun, 06 Nov 1994 18446744073709551615:00:00 GMT"), None);
     }
 
     #[test]
@@ -180,6 +143,10 @@ mod tests {
         check(&[("retry-after", "1m30s")], Some(90_000));
         check(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(7_000));
         check(&[("retry-after", "Sun, 06 Nov 1994 08:49:00 GMT")], Some(0));
+        // A recipient must take the old forms too.
+        check(&[("retry-after", "Sunday, 06-Nov-94 08:49:37 GMT")], Some(7_000));
+        check(&[("retry-after", "Sun Nov  6 08:49:37 1994")], Some(7_000));
+        check(&[("retry-after", "Sun, 06 Nov 1994 99999999999999999999:49:37 GMT")], None);
         check(&[("retry-after", "-1")], None);
         check(&[("retry-after", "NaN")], None);
         check(&[("retry-after", "1e300")], None);
