@@ -5,51 +5,44 @@
 //! running; at the time-out everything it started is killed; a call that is dropped takes its
 //! processes with it. No variable of the server reaches a command but those it was given.
 
-use std::collections::HashSet;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cap_std::fs::Dir;
 use tokio::io::AsyncWriteExt;
-use tokio::process::Child;
-use tokio::time::{sleep, timeout};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::fault::{Fault, FaultKind};
 use crate::jail::Jail;
 use crate::path::JailPath;
 use crate::resolve::LastLink;
+use crate::sandbox::{Call, Ended, Posture, Sandbox, Session, Start};
 
 mod cleaner;
 mod drain;
 mod environment;
 mod output;
-mod processes;
-mod spawn;
 
 pub use environment::allowed_environment;
 
 use drain::Drain;
-use processes::{Mark, Process};
-
-/// The variable that marks the processes of a session, so that those that left their group are
-/// found.
-const MARK_VARIABLE: &str = "HARNESS_MARK";
 
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_millis(500);
-
-/// How often it is looked whether processes are gone.
-const POLL: Duration = Duration::from_millis(20);
 
 /// How long a quiet pipe is still listened to after the exit.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// How long a pipe that others still write to is listened to after the exit.
 const LINGER: Duration = Duration::from_millis(600);
+
+/// For the processes that run on to be counted.
+const COUNTING: Duration = Duration::from_secs(1);
+
+/// The signal that nothing survives.
+const KILLED: i32 = nix::libc::SIGKILL;
 
 /// The longest command line, in bytes: what the kernel takes for one argument.
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
@@ -102,6 +95,8 @@ pub struct Completion {
     pub spill: Option<String>,
     /// Processes of this command that run on.
     pub still_running: u32,
+    /// What the sandbox did to it, in words for a model.
+    pub notes: Vec<String>,
     /// Milliseconds from start to return.
     pub duration_ms: u32,
 }
@@ -110,26 +105,47 @@ pub struct Completion {
 #[derive(Debug)]
 pub struct Shell {
     environment: Vec<(String, String)>,
-    session: String,
-    calls: AtomicU64,
+    name: String,
+    sandbox: Arc<Sandbox>,
+    tmp: PathBuf,
+    /// Built for the first command; held while it is built, so that there is one.
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
     /// What earlier calls left running.
-    left: Mutex<Left>,
+    left: Mutex<Vec<Left>>,
 }
 
-#[derive(Debug, Default)]
+/// What a call left running: it ends when this is dropped.
+#[derive(Debug)]
 struct Left {
-    processes: HashSet<Process>,
-    drains: Vec<Arc<Drain>>,
+    call: Call,
+    /// Nobody reads it any more; its pipe stays open and empty.
+    _drain: Drain,
 }
 
 impl Shell {
-    /// Commands with exactly this environment. `session` must be unlike that of every other
-    /// session on the machine: it marks the processes.
-    pub fn new(environment: Vec<(String, String)>, session: &str) -> Shell {
+    /// Commands with exactly this environment, behind the walls of `sandbox`. `name` must be unlike
+    /// that of every other session; `tmp` is an existing directory for temporary files, canonical.
+    pub fn new(
+        mut environment: Vec<(String, String)>,
+        name: &str,
+        sandbox: Arc<Sandbox>,
+        tmp: PathBuf,
+    ) -> Shell {
+        let tmp_within = match sandbox.posture {
+            Posture::Full => Some("/tmp".to_owned()),
+            Posture::Partial => Some(tmp.display().to_string()),
+            Posture::None => None,
+        };
+        if let Some(tmp) = tmp_within {
+            environment.retain(|(name, _)| name != "TMPDIR");
+            environment.push(("TMPDIR".to_owned(), tmp));
+        }
         Shell {
             environment,
-            session: session.to_owned(),
-            calls: AtomicU64::new(0),
+            name: name.to_owned(),
+            sandbox,
+            tmp,
+            session: tokio::sync::Mutex::default(),
             left: Mutex::default(),
         }
     }
@@ -138,134 +154,137 @@ impl Shell {
     /// Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// `unavailable` when there is no bash, `not-found` for a missing program or directory,
-    /// `invalid-input` for NUL, an empty command or a bad variable, `too-large` for a command line
-    /// the kernel would not take. How the command itself fares is never an error.
+    /// `unavailable` when there is no bash or no sandbox, `not-found` for a missing program or
+    /// directory, `invalid-input` for NUL, an empty command or a bad variable, `too-large` for a
+    /// command line the kernel would not take. How the command itself fares is never an error.
     pub async fn run(&self, jail: &Jail, request: Request) -> Result<Completion, Fault> {
         let started = Instant::now();
         check(&request)?;
-        let dir = open_workdir(jail, request.workdir.as_ref())?;
-
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}/{call}", self.session);
-        let mut environment = self.environment.clone();
-        environment.extend(request.environment.iter().cloned());
-        environment.push((MARK_VARIABLE.to_owned(), mark.clone()));
-        let failed = |err: io::Error| spawn_fault(&request.command, &err);
-        let (reader, writer) = io::pipe().map_err(failed)?;
-        let stdin = if request.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-        let mut child =
-            spawn::spawn(&request.command, &environment, dir, stdin, writer).map_err(failed)?;
-        let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-        let mut guard = CallGuard { mark: Mark::call(&mark, leader), drain: None };
-        let drain =
-            Drain::start(reader, jail.spill_dir.as_ref(), &request.command).map_err(failed)?;
-        let drain = Arc::new(drain);
-        guard.drain = Some(Arc::clone(&drain));
-        feed(&mut child, request.stdin);
-
+        let start = self.start(jail, &request)?;
         let limit = Duration::from_millis(u64::from(request.timeout_ms));
-        let ending = match timeout(limit.saturating_sub(started.elapsed()), child.wait()).await {
-            Ok(Ok(status)) => {
-                drain.settle(QUIET, LINGER).await;
-                ending_of(status)
+        let (session, mut call, drain) = self.begin(jail, &request, &start).await?;
+        let ended = timeout(limit.saturating_sub(started.elapsed()), call.ended()).await;
+        let (ending, is_alone) = match ended {
+            Ok((Ended::NotStarted(number), _)) => {
+                return Err(spawn_fault(&request.command, &io::Error::from_raw_os_error(number)));
             }
-            Ok(Err(err)) => {
-                return Err(Fault::new(
-                    FaultKind::Failed,
-                    format!("the command could not be waited for: {err}"),
-                ));
-            }
-            Err(_) => {
-                kill_gently(&guard.mark, &mut child).await;
-                drain.settle(QUIET, LINGER).await;
-                Ending::TimedOut
-            }
+            Ok((Ended::Exited(code), alone)) => (Ending::Exited(code), alone),
+            Ok((Ended::Signalled(signal), alone)) => (Ending::Signalled(signal), alone),
+            // It was killed with everything around it.
+            Ok((Ended::Lost, _)) => (Ending::Signalled(KILLED), true),
+            Err(_) => (Ending::TimedOut, end_gently(&mut call).await),
         };
-        let survivors = guard.mark.find();
+        drain.settle(QUIET, LINGER).await;
+        let still_running = match is_alone {
+            true => 0,
+            false => timeout(COUNTING, call.count()).await.unwrap_or(1),
+        };
         let kept = drain.take();
-        let still_running = u32::try_from(survivors.len()).unwrap_or(u32::MAX);
-        self.keep(survivors, drain);
-        guard.disarm();
+        if still_running > 0 {
+            self.keep(Left { call, _drain: drain });
+        }
         Ok(Completion {
             ending,
             output: kept.output,
             omitted_bytes: kept.omitted_bytes,
             spill: kept.spill,
             still_running,
+            notes: session.excesses(),
             duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
         })
     }
 
-    /// Kills everything that the commands of this session left running. Costs nothing when none
-    /// was run; dropping the shell does the same.
-    pub fn end(&self) {
-        // Looking through all processes is not free.
-        if self.calls.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        let left = std::mem::take(&mut *self.left());
-        Mark::session(&self.session, left.processes).kill();
-        for drain in left.drains {
-            drain.stop();
+    /// Kills everything that the commands of this session left running, and waits a moment for
+    /// that. Costs nothing when none was run; dropping the shell does the same.
+    pub fn end(&mut self) {
+        self.left().clear();
+        drop(self.session.get_mut().take());
+    }
+
+    /// What is to be started, where, and with which variables.
+    fn start(&self, jail: &Jail, request: &Request) -> Result<Start, Fault> {
+        let argv = match &request.command {
+            Command::Shell(script) => vec!["bash".to_owned(), "-c".to_owned(), script.clone()],
+            Command::Argv(arguments) => arguments.clone(),
+        };
+        let environment = self.environment.iter().chain(&request.environment).cloned().collect();
+        Ok(Start { argv, environment, directory: workdir(jail, request.workdir.as_ref())? })
+    }
+
+    /// Starts the call, in a new sandbox when there is none or the one there was is gone.
+    async fn begin(
+        &self,
+        jail: &Jail,
+        request: &Request,
+        start: &Start,
+    ) -> Result<(Arc<Session>, Call, Drain), Fault> {
+        let failed = |err: io::Error| spawn_fault(&request.command, &err);
+        let mut is_first = true;
+        loop {
+            let session = self.session(jail, is_first).await?;
+            let (reader, writer) = io::pipe().map_err(failed)?;
+            let (input, feed) = match request.stdin {
+                Some(_) => io::pipe().map(|(read, write)| (Some(read.into()), Some(write))),
+                None => Ok((None, None)),
+            }
+            .map_err(failed)?;
+            match session.call(start, writer, input).await {
+                Ok(call) => {
+                    let spill_dir = jail.spill_dir.as_ref();
+                    let drain = Drain::start(reader, spill_dir, &request.command);
+                    if let (Some(feed_into), Some(bytes)) = (feed, request.stdin.clone()) {
+                        feed_from(feed_into, bytes).map_err(failed)?;
+                    }
+                    return Ok((session, call, drain.map_err(failed)?));
+                }
+                // Killed from within, or by the system; once it may come back.
+                Err(err) if is_first && err.kind() == io::ErrorKind::BrokenPipe => is_first = false,
+                Err(err) => return Err(failed(err)),
+            }
         }
     }
 
-    /// Kills what the commands of `session` left running under an earlier process of the server
-    /// that died without a word.
-    pub fn end_leftovers(session: &str) {
-        Mark::session(session, HashSet::new()).kill();
+    /// The session's sandbox; built anew when there is none, or when the `present` one is no good.
+    async fn session(&self, jail: &Jail, present: bool) -> Result<Arc<Session>, Fault> {
+        let mut session = self.session.lock().await;
+        if let (Some(session), true) = (&*session, present) {
+            return Ok(Arc::clone(session));
+        }
+        let gone = session.take();
+        let (sandbox, name) = (Arc::clone(&self.sandbox), self.name.clone());
+        let (workspace, tmp) = (jail.root().to_owned(), self.tmp.clone());
+        let started = spawn_blocking(move || {
+            drop(gone);
+            Session::start(&sandbox, &workspace, &tmp, &name)
+        });
+        let started = started.await.unwrap_or_else(|err| Err(err.to_string()));
+        let started = started.map_err(|cause| {
+            Fault::new(
+                FaultKind::Unavailable,
+                format!("the server could not build the sandbox that commands run in: {cause}"),
+            )
+        })?;
+        Ok(Arc::clone(session.insert(Arc::new(started))))
     }
 
     /// Remembers what a call left behind.
-    fn keep(&self, survivors: Vec<Process>, drain: Arc<Drain>) {
-        let mut left = self.left();
-        left.drains.retain(|drain| !drain.is_over());
-        if !drain.is_over() {
-            left.drains.push(drain);
-        }
-        left.processes.retain(Process::is_alive);
-        left.processes.extend(survivors);
+    fn keep(&self, left: Left) {
+        let mut all = self.left();
+        all.retain(|left| !left.call.is_over());
+        all.push(left);
     }
 
     /// Nothing that holds the lock can panic half-way, so a poisoned one is taken as it is.
-    fn left(&self) -> MutexGuard<'_, Left> {
+    fn left(&self) -> MutexGuard<'_, Vec<Left>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Shell {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Kills what a call started when the call is dropped before its end.
-struct CallGuard {
-    mark: Mark,
-    drain: Option<Arc<Drain>>,
-}
-
-impl CallGuard {
-    fn disarm(mut self) {
-        self.mark = Mark::nothing();
-        self.drain = None;
-    }
-}
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        self.mark.kill();
-        if let Some(drain) = &self.drain {
-            drain.stop();
-        }
-        // The runtime reaps the child itself.
-    }
-}
-
-/// The directory a command starts in, as a handle.
-fn open_workdir(jail: &Jail, workdir: Option<&JailPath>) -> Result<Dir, Fault> {
-    let workdir = workdir.cloned().unwrap_or_else(JailPath::root);
+/// The directory a command starts in.
+fn workdir(jail: &Jail, workdir: Option<&JailPath>) -> Result<PathBuf, Fault> {
+    let Some(workdir) = workdir else {
+        return Ok(jail.root().to_owned());
+    };
     if workdir.inside_spill().is_some() {
         return Err(Fault::new(
             FaultKind::Unsupported,
@@ -273,44 +292,29 @@ fn open_workdir(jail: &Jail, workdir: Option<&JailPath>) -> Result<Dir, Fault> {
         )
         .with_hint("name a directory of the workspace"));
     }
-    jail.place(&workdir, LastLink::Follow)?.open_dir(&workdir)
+    // A look, for a good answer; what keeps the command inside is the sandbox.
+    jail.place(workdir, LastLink::Follow)?.open_dir(workdir)?;
+    Ok(jail.root().join(workdir.as_str()))
 }
 
-/// TERM, a grace in which output still comes, KILL.
-async fn kill_gently(mark: &Mark, child: &mut Child) {
-    mark.terminate();
-    let deadline = Instant::now() + GRACE;
-    loop {
-        // Reaped here, or the leader would count as running for the whole grace.
-        let is_leader_gone = matches!(child.try_wait(), Ok(Some(_)));
-        if is_leader_gone && mark.find().is_empty() {
-            return;
-        }
-        if Instant::now() >= deadline {
-            break;
-        }
-        sleep(POLL).await;
+/// TERM, a grace in which output still comes, KILL. Whether nothing is left.
+async fn end_gently(call: &mut Call) -> bool {
+    call.terminate();
+    if call.is_over_within(GRACE).await {
+        return true;
     }
-    mark.kill();
-    let _ = timeout(GRACE, child.wait()).await;
+    call.kill();
+    call.is_over_within(GRACE).await
 }
 
 /// Writes stdin from a task of its own, so that a command that does not read holds up nothing.
-fn feed(child: &mut Child, stdin: Option<Vec<u8>>) {
-    if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), stdin) {
-        tokio::spawn(async move {
-            // A command that closes its input early is its own business.
-            let _ = pipe.write_all(&bytes).await;
-        });
-    }
-}
-
-fn ending_of(status: ExitStatus) -> Ending {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, Some(signal)) => Ending::Signalled(signal),
-        (None, None) => Ending::Exited(-1),
-    }
+fn feed_from(pipe: io::PipeWriter, bytes: Vec<u8>) -> io::Result<()> {
+    let mut pipe = tokio::net::unix::pipe::Sender::from_owned_fd(pipe.into())?;
+    tokio::spawn(async move {
+        // A command that closes its input early is its own business.
+        let _ = pipe.write_all(&bytes).await;
+    });
+    Ok(())
 }
 
 fn check(request: &Request) -> Result<(), Fault> {

@@ -1,9 +1,11 @@
 //! Running: what comes back, when, and what is left running.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use harness_jail::{
-    Command, Completion, Ending, Fault, FaultKind, Request, Shell, allowed_environment,
+    Command, Completion, Ending, Fault, FaultKind, Limits, Posture, Request, Sandbox, Shell,
+    allowed_environment,
 };
 
 use crate::workspace::{Workspace, refused};
@@ -21,20 +23,49 @@ fn request(script: &str) -> Request {
     }
 }
 
-fn shell(session: &str) -> Shell {
+/// Each of these, behind all walls, some and none.
+macro_rules! in_each_posture {
+    ($($test:ident)*) => {
+        mod full { $(#[tokio::test] async fn $test() { super::$test(super::Posture::Full).await })* }
+        mod partial { $(#[tokio::test] async fn $test() { super::$test(super::Posture::Partial).await })* }
+        mod none { $(#[tokio::test] async fn $test() { super::$test(super::Posture::None).await })* }
+    };
+}
+
+in_each_posture! {
+    what_comes_back where_and_with_what what_is_refused background_children_do_not_hold_the_call
+    a_chatty_child_lives_on at_the_time_out_everything_goes term_leaves_time_for_last_words
+    calls_do_not_end_each_other dropping_the_call_ends_it a_flood_is_bounded_and_spilled
+    git_does_not_wait_for_an_editor
+}
+
+pub(crate) fn sandbox(posture: Posture) -> Sandbox {
+    Sandbox {
+        posture,
+        network: false,
+        read: Vec::new(),
+        write: Vec::new(),
+        masked: Vec::new(),
+        limits: Limits::default(),
+        init: vec![env!("CARGO_BIN_EXE_sandbox-init").to_owned()],
+    }
+}
+
+fn shell(w: &Workspace, posture: Posture) -> Shell {
     let host =
         [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "k1"), ("HOME", "/tmp")];
     let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Shell::new(allowed_environment(host.into_iter()), &unique(session))
+    shell_with(w, sandbox(posture), allowed_environment(host.into_iter()))
 }
 
-/// Tests run side by side and again, and must not find each other's processes.
-fn unique(name: &str) -> String {
-    format!("{name}-{}", std::process::id())
-}
-
-async fn run(w: &Workspace, script: &str) -> Completion {
-    shell("one").run(&w.jail, request(script)).await.expect(script)
+pub(crate) fn shell_with(
+    w: &Workspace,
+    sandbox: Sandbox,
+    environment: Vec<(String, String)>,
+) -> Shell {
+    // The workspace's name is unlike any other's.
+    let name = w.tmp().display().to_string().replace('/', "-");
+    Shell::new(environment, &name, Arc::new(sandbox), w.tmp())
 }
 
 /// Whether a process runs whose command line holds this word.
@@ -71,15 +102,15 @@ fn seconds(offset: u32) -> String {
 fn calls_can_move_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     fn sent<T: Send>(_: &T) {}
-    let (w, shell) = (Workspace::new(), shell("zero"));
+    let w = Workspace::new();
+    let shell = shell(&w, Posture::None);
     shared(&w.jail);
     shared(&w.seen);
     shared(&shell);
     sent(&shell.run(&w.jail, request("true")));
 }
 
-#[tokio::test]
-async fn what_comes_back() {
+async fn what_comes_back(posture: Posture) {
     let w = Workspace::new();
     w.put("sub/f", "x");
     for (script, ending, output) in [
@@ -93,18 +124,17 @@ async fn what_comes_back() {
         ("cat < /dev/tty || echo none", Ending::Exited(0), "none\n"),
         ("cd sub && cat f", Ending::Exited(0), "x"),
     ] {
-        let done = run(&w, script).await;
+        let done = shell(&w, posture).run(&w.jail, request(script)).await.expect("ran");
         assert_eq!(done.ending, ending, "{script}");
         assert!(done.output.ends_with(output), "{script}: {:?}", done.output);
         assert_eq!((done.omitted_bytes, done.spill, done.still_running), (0, None, 0), "{script}");
     }
 }
 
-#[tokio::test]
-async fn where_and_with_what() {
+async fn where_and_with_what(posture: Posture) {
     let w = Workspace::new();
     w.put("sub/f", "x");
-    let shell = shell("two");
+    let shell = shell(&w, posture);
     let argv = Command::Argv(vec!["pwd".into()]);
     let there = Request { workdir: Some(w.path("sub")), command: argv, ..request("") };
     let done = shell.run(&w.jail, there).await.expect("ran");
@@ -119,11 +149,10 @@ async fn where_and_with_what() {
     assert!(!env.contains("OPENAI") && !env.contains("CARGO_PKG"), "{env}");
 }
 
-#[tokio::test]
-async fn what_is_refused() {
+async fn what_is_refused(posture: Posture) {
     let w = Workspace::new();
     w.put("f", "x");
-    let shell = shell("three");
+    let shell = shell(&w, posture);
     let argv =
         |program: &str| Request { command: Command::Argv(vec![program.into()]), ..request("") };
     let at = |raw: &str| Request { workdir: Some(w.path(raw)), ..request("true") };
@@ -141,14 +170,13 @@ async fn what_is_refused() {
         let got: Result<Completion, Fault> = shell.run(&w.jail, request).await;
         refused(got, kind, words);
     }
-    let bare = Shell::new(vec![("PATH".into(), "/nowhere".into())], "four");
+    let bare = shell_with(&w, sandbox(posture), vec![("PATH".into(), "/nowhere".into())]);
     refused(bare.run(&w.jail, request("true")).await, FaultKind::Unavailable, "bash was not found");
 }
 
-#[tokio::test]
-async fn background_children_do_not_hold_the_call() {
+async fn background_children_do_not_hold_the_call(posture: Posture) {
     let w = Workspace::new();
-    let shell = shell("five");
+    let shell = shell(&w, posture);
     for (number, script) in [
         // Silent, with the pipe held by stderr alone.
         "sleep SECONDS </dev/null >/dev/null & echo hi",
@@ -172,17 +200,16 @@ async fn background_children_do_not_hold_the_call() {
         assert!(done.still_running >= 1 || !script.contains("hi"), "{script}");
         until("the child runs on", || runs(&word)).await;
     }
-    shell.end();
+    drop(shell);
     for number in 0..4 {
         until("the end of the session ends it", || !runs(&seconds(number))).await;
     }
 }
 
 /// Its pipe stays open and empty, so it can write as much as it likes.
-#[tokio::test]
-async fn a_chatty_child_lives_on() {
+async fn a_chatty_child_lives_on(posture: Posture) {
     let w = Workspace::new();
-    let shell = shell("six");
+    let shell = shell(&w, posture);
     let script =
         "(until [ -e go ]; do sleep 0.01; done; head -c 1000000 /dev/zero; echo > done) & echo hi";
     let done = shell.run(&w.jail, request(script)).await.expect("ran");
@@ -191,10 +218,9 @@ async fn a_chatty_child_lives_on() {
     until("it wrote and went on", || w.host("done").exists()).await;
 }
 
-#[tokio::test]
-async fn at_the_time_out_everything_goes() {
+async fn at_the_time_out_everything_goes(posture: Posture) {
     let w = Workspace::new();
-    let shell = shell("seven");
+    let shell = shell(&w, posture);
     let (plain, stubborn, away) = (seconds(10), seconds(11), seconds(12));
     let script = format!(
         "echo before; trap '' TERM; (trap '' TERM; exec sleep {stubborn}) & sleep {plain} & \
@@ -211,12 +237,11 @@ async fn at_the_time_out_everything_goes() {
     }
 }
 
-#[tokio::test]
-async fn term_leaves_time_for_last_words() {
+async fn term_leaves_time_for_last_words(posture: Posture) {
     let w = Workspace::new();
     let script = "trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.02; done";
     let limited = Request { timeout_ms: 3000, ..request(script) };
-    let done = shell("eight").run(&w.jail, limited).await.expect("ran");
+    let done = shell(&w, posture).run(&w.jail, limited).await.expect("ran");
     assert_eq!(done.ending, Ending::TimedOut);
     // bash itself may say what became of the sleep in between.
     let said = &done.output;
@@ -224,10 +249,9 @@ async fn term_leaves_time_for_last_words() {
 }
 
 /// A time-out in one call leaves alone what an earlier one left running.
-#[tokio::test]
-async fn calls_do_not_end_each_other() {
+async fn calls_do_not_end_each_other(posture: Posture) {
     let w = Workspace::new();
-    let shell = shell("nine");
+    let shell = shell(&w, posture);
     let word = seconds(20);
     let script = format!("setsid sleep {word} >/dev/null 2>&1 &");
     shell.run(&w.jail, request(&script)).await.expect("ran");
@@ -240,10 +264,9 @@ async fn calls_do_not_end_each_other() {
     until("dropping the shell ends the session", || !runs(&word)).await;
 }
 
-#[tokio::test]
-async fn dropping_the_call_ends_it() {
+async fn dropping_the_call_ends_it(posture: Posture) {
     let w = Workspace::new();
-    let shell = shell("ten");
+    let shell = shell(&w, posture);
     let (inner, away) = (seconds(30), seconds(31));
     let script = format!("setsid sleep {away} & sleep {inner} & touch started; wait");
     {
@@ -269,12 +292,11 @@ async fn dropping_the_call_ends_it() {
     .await;
 }
 
-#[tokio::test]
-async fn a_flood_is_bounded_and_spilled() {
+async fn a_flood_is_bounded_and_spilled(posture: Posture) {
     let w = Workspace::new();
     let script =
         "echo first; yes 0123456789012345678901234567890123456789 | head -c 100000000; echo last";
-    let done = run(&w, script).await;
+    let done = shell(&w, posture).run(&w.jail, request(script)).await.expect("ran");
     assert!(done.output.len() <= 30 * 1024 && done.output.ends_with("last\n"));
     assert!(done.output.starts_with("0123"), "the cut falls on a line");
     assert_eq!(done.omitted_bytes + done.output.len() as u64, 100_000_011);
@@ -286,15 +308,14 @@ async fn a_flood_is_bounded_and_spilled() {
     assert!(w.jail.read(&path, 0, 10).expect("readable").bytes.starts_with(b"first\n0123"));
 }
 
-#[tokio::test]
-async fn git_does_not_wait_for_an_editor() {
+async fn git_does_not_wait_for_an_editor(posture: Posture) {
     let w = Workspace::new();
     let script = "git init -q . && git config user.email a@b && git config user.name n && \
         for i in 1 2 3; do echo $i > f && git add f && git commit -q -m c$i || exit 9; done; \
         before=$(git rev-parse HEAD); git rebase -i HEAD~2; echo code:$?; \
         git rebase --abort 2>/dev/null; [ $before = $(git rev-parse HEAD) ] && echo same; \
         git commit -q --amend && echo amended";
-    let done = run(&w, script).await;
+    let done = shell(&w, posture).run(&w.jail, request(script)).await.expect("ran");
     if done.output.contains("git: command not found") {
         return;
     }

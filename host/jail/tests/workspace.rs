@@ -18,7 +18,7 @@ pub(crate) struct Workspace {
 impl Workspace {
     pub(crate) fn new() -> Workspace {
         let temp = TempDir::new().expect("a temporary directory");
-        for name in ["w", "spill", "outside"] {
+        for name in ["w", "spill", "tmp", "outside"] {
             fs::create_dir(temp.path().join(name)).expect("a directory");
         }
         fs::write(temp.path().join("outside/secret"), "secret").expect("a secret");
@@ -29,6 +29,11 @@ impl Workspace {
     /// The host path of something in the workspace.
     pub(crate) fn host(&self, path: &str) -> PathBuf {
         self.jail.root().join(path)
+    }
+
+    /// The host path of the session's own temporary files.
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.temp.path().join("tmp").canonicalize().expect("made")
     }
 
     /// The host path of what lies outside.

@@ -98,13 +98,11 @@ impl Drain {
         self.probe.lock().unwrap_or_else(PoisonError::into_inner).take();
         lock(&self.output).take().map(Output::finish).unwrap_or_default()
     }
+}
 
-    pub(super) fn is_over(&self) -> bool {
-        *self.progress.borrow() == Progress::Over || self.task.is_finished()
-    }
-
+impl Drop for Drain {
     /// Stops reading and closes the pipe.
-    pub(super) fn stop(&self) {
+    fn drop(&mut self) {
         self.task.abort();
     }
 }
