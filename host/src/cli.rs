@@ -53,6 +53,9 @@ enum Command {
     Mock(mock::MockArgs),
     /// Print the events of a run as NDJSON
     Ledger(ledger::LedgerArgs),
+    /// What the server starts for the commands of a session; of no use by itself
+    #[command(hide = true)]
+    SandboxInit,
     /// Look at plugins
     Plugin {
         #[command(subcommand)]
@@ -63,6 +66,10 @@ enum Command {
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::SandboxInit) {
+        // Before there is a second thread.
+        return harness_jail::sandbox_init();
+    }
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -86,6 +93,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::Mock(args) => mock::run(args).await,
         Command::Ledger(args) => ledger::run(args).await,
         Command::Plugin { command } => plugin::run(command).await,
+        Command::SandboxInit => unreachable!("it has no runtime"),
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Config {
     pub busy: Busy,
     /// Days a fresh workspace is kept after its last use; 0 for ever.
     pub keep_days: u64,
+    /// What keeps commands within bounds.
+    pub shell: ShellConfig,
     /// Where the ledger, fresh workspaces and spilled outputs lie.
     pub state_dir: PathBuf,
     /// Whether a ledger commit survives a power cut, not only a kill.
@@ -146,6 +148,42 @@ pub struct Budget {
     pub max_time: Duration,
     /// Prompt and completion tokens of every upstream call together.
     pub max_total_tokens: u64,
+}
+
+/// `[shell]`, but for what the plugin is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellConfig {
+    /// Which walls stand around commands.
+    pub walls: Walls,
+    /// Whether commands run where there are none.
+    pub allow_unsandboxed: bool,
+    /// Whether commands have the server's network.
+    pub network: bool,
+    /// What they may read although it is masked.
+    pub read: Vec<PathBuf>,
+    /// What they may write besides the workspace.
+    pub write: Vec<PathBuf>,
+    /// Bytes of memory of a session's commands together.
+    pub memory_bytes: u64,
+    /// Processes and threads of a session's commands at one time.
+    pub processes: u32,
+    /// Seconds of processor time of one process.
+    pub cpu_seconds: u64,
+    /// Bytes of the largest file they write.
+    pub file_bytes: u64,
+}
+
+/// `shell.sandbox`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walls {
+    /// The highest that can be had.
+    Auto,
+    /// Namespaces and Landlock, or no server.
+    Full,
+    /// Landlock, or no server.
+    Partial,
+    /// None.
+    None,
 }
 
 /// `workspace.busy`.

@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
 use crate::config::Config;
+use crate::containment::Containment;
 use crate::error::{Refusal, RefusalKind};
 use crate::ledger::Ledger;
 use crate::places::Places;
@@ -53,6 +54,7 @@ pub struct Harness {
     upstream: Upstream,
     redactor: Arc<Redactor>,
     environment: Vec<(String, String)>,
+    containment: Containment,
     /// None until every plugin is compiled and linked.
     plugins: watch::Sender<Option<Arc<Plugins>>>,
     sessions: Mutex<Sessions>,
@@ -83,6 +85,8 @@ pub struct Parts {
     pub redactor: Arc<Redactor>,
     /// What commands may see of the environment.
     pub environment: Vec<(String, String)>,
+    /// What they run in.
+    pub containment: Containment,
     /// Where commands and denials are told beside the record.
     pub audit: Option<Arc<Audit>>,
 }
@@ -90,7 +94,16 @@ pub struct Parts {
 impl Harness {
     /// Puts a harness together. It takes runs at once; they wait until [`Harness::load`] is done.
     pub fn new(parts: Parts) -> Arc<Harness> {
-        let Parts { config, places, ledger, upstream, redactor, environment, audit } = parts;
+        let Parts {
+            config,
+            places,
+            ledger,
+            upstream,
+            redactor,
+            environment,
+            containment,
+            audit,
+        } = parts;
         Arc::new(Harness {
             permits: Arc::new(Semaphore::new(config.max_runs)),
             opening: tokio::sync::Mutex::new(()),
@@ -100,6 +113,7 @@ impl Harness {
             upstream,
             redactor,
             environment,
+            containment,
             plugins: watch::Sender::new(None),
             sessions: Mutex::default(),
             holds: Arc::default(),
@@ -125,8 +139,13 @@ impl Harness {
 
     fn scratch(&self) -> std::io::Result<Arc<Workspace>> {
         let jail = self.places.scratch()?;
-        let shell = Shell::new(Vec::new(), "scratch");
+        let shell = Shell::none();
         Ok(Arc::new(Workspace::new(jail, shell, self.redactor.clone())))
+    }
+
+    /// Which walls stand around commands; None where none runs.
+    pub fn walls(&self) -> Option<&'static str> {
+        self.containment.runs_commands().then(|| self.containment.posture().name())
     }
 
     /// The plugins, once they are loaded.
@@ -222,7 +241,7 @@ impl Harness {
             tracing::error!("{} runs did not end within {grace:?}", self.runs.len());
         }
         let sessions: Vec<_> = self.sessions().iter().cloned().collect();
-        // Looks through every process of the machine: not on the runtime's threads.
+        // Waits until they are gone: not on the runtime's threads.
         let ending = tokio::task::spawn_blocking(move || {
             sessions.iter().for_each(|session| session.workspace.shell.end());
         });

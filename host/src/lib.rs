@@ -21,6 +21,7 @@ pub mod plugin;
 
 // Powers: one each. Disk and processes are the jail crate's.
 pub mod audit;
+pub mod containment;
 pub mod ledger;
 pub mod places;
 pub mod upstream;

@@ -169,6 +169,21 @@ impl Places {
         Jail::open(Path::new(directory), spill)
     }
 
+    /// Where the commands of a session keep their temporary files. Made when it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub fn temporary(&self, session: &str) -> std::io::Result<PathBuf> {
+        let tmp = self.state.subdirectory("tmp")?.subdirectory(session)?;
+        ensure_directory(tmp.path())
+    }
+
+    /// What of the server's own no command is to see.
+    pub fn own(&self) -> [&Path; 2] {
+        [&self.state_path, &self.workspaces]
+    }
+
     /// The canonical form of a directory that a client named.
     ///
     /// # Errors
@@ -213,24 +228,27 @@ impl Places {
     ///
     /// What the system says; the rest was tried all the same.
     pub fn remove_session(&self, session: &str, fresh: Option<&str>) -> std::io::Result<()> {
-        let spill = self.state.subdirectory("spill").and_then(|dir| dir.remove(session));
+        let remove = |place| self.state.subdirectory(place).and_then(|dir| dir.remove(session));
+        let (spill, tmp) = (remove("spill"), remove("tmp"));
         // Only under the name we gave it.
         let fresh = fresh.map(Path::new).filter(|path| path.ends_with(session));
         if let Some(parent) = fresh.and_then(Path::parent) {
             remove_directory(parent, session)?;
         }
-        spill
+        spill.and(tmp)
     }
 
-    /// The names of directories that sessions left or have: fresh workspaces and places for spilled
-    /// outputs, with the time of their last change in milliseconds since 1970.
+    /// The names of directories that sessions left or have: fresh workspaces, places for spilled
+    /// outputs and for temporary files, with the time of their last change in milliseconds since 1970.
     ///
     /// # Errors
     ///
     /// What the system says.
     pub fn of_sessions(&self) -> std::io::Result<Vec<(String, u64)>> {
         let mut found = directories_in(&self.workspaces)?;
-        found.extend(directories_in(self.state.subdirectory("spill")?.path())?);
+        for place in ["spill", "tmp"] {
+            found.extend(directories_in(self.state.subdirectory(place)?.path())?);
+        }
         found.retain(|(name, _)| is_session_id(name));
         Ok(found)
     }

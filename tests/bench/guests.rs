@@ -18,7 +18,7 @@ pub async fn figures() {
     std::fs::write(root.path().join("f.txt"), "line\n".repeat(400)).unwrap();
     let redactor = Arc::new(Redactor::new(std::iter::empty()));
     let jail = Jail::open(root.path(), None).unwrap();
-    let workspace = Arc::new(Workspace::new(jail, Shell::new(Vec::new(), "bench"), redactor));
+    let workspace = Arc::new(Workspace::new(jail, Shell::none(), redactor));
     let engine = Engine::new().unwrap();
     let sources = Source::all(&BTreeMap::new(), |_| unreachable!("nothing is configured"));
     let plugins = Plugins::load(&engine, sources, &workspace).await;

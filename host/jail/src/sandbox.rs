@@ -72,6 +72,21 @@ pub struct Sandbox {
     pub init: Vec<String>,
 }
 
+impl Sandbox {
+    /// One in which nothing can be started.
+    pub fn none() -> Sandbox {
+        Sandbox {
+            posture: Posture::None,
+            network: false,
+            read: Vec::new(),
+            write: Vec::new(),
+            masked: Vec::new(),
+            limits: Limits::default(),
+            init: Vec::new(),
+        }
+    }
+}
+
 /// How much the commands of one session may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {

@@ -150,6 +150,11 @@ impl Shell {
         }
     }
 
+    /// One that runs nothing.
+    pub fn none() -> Shell {
+        Shell::new(Vec::new(), "none", Arc::new(Sandbox::none()), PathBuf::new())
+    }
+
     /// Runs a command to its end or its time-out. Dropping the future kills what it started.
     /// Must be called within a tokio runtime.
     ///
@@ -160,6 +165,9 @@ impl Shell {
     pub async fn run(&self, jail: &Jail, request: Request) -> Result<Completion, Fault> {
         let started = Instant::now();
         check(&request)?;
+        if self.sandbox.init.is_empty() {
+            return Err(Fault::new(FaultKind::Unavailable, "this server runs no commands"));
+        }
         let start = self.start(jail, &request)?;
         let limit = Duration::from_millis(u64::from(request.timeout_ms));
         let (session, mut call, drain) = self.begin(jail, &request, &start).await?;
@@ -195,10 +203,11 @@ impl Shell {
     }
 
     /// Kills everything that the commands of this session left running, and waits a moment for
-    /// that. Costs nothing when none was run; dropping the shell does the same.
-    pub fn end(&mut self) {
+    /// that: not on a thread of the runtime, where it panics. Costs nothing when none was run;
+    /// dropping the shell does the same.
+    pub fn end(&self) {
         self.left().clear();
-        drop(self.session.get_mut().take());
+        drop(self.session.blocking_lock().take());
     }
 
     /// What is to be started, where, and with which variables.

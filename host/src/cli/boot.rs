@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use harness_jail::Shell;
 
 use super::Loaded;
 use crate::audit::Audit;
 use crate::config::{Config, PluginConfig};
+use crate::containment::Containment;
 use crate::harness::{Harness, Parts};
 use crate::ledger::{Interrupted, Ledger};
 use crate::places::Places;
@@ -34,22 +34,36 @@ impl Boot {
     ///
     /// For the operator: what cannot be opened, and why.
     pub(crate) fn open(loaded: Loaded) -> anyhow::Result<Boot> {
-        let Loaded { config, environment, .. } = loaded;
+        let Loaded { mut config, environment, own_files, .. } = loaded;
         let root = config.workspace_root.as_deref();
         let places = Places::open(&config.state_dir, root, config.named_under())?;
         let audit = config.audit_log.as_deref().map(open_audit).transpose()?;
         let path = places.ledger();
         let (ledger, interrupted) = Ledger::open(&path, config.ledger_sync)
             .with_context(|| format!("cannot open the ledger `{}`", path.display()))?;
-        for Interrupted { run, session, in_flight } in interrupted {
+        for Interrupted { run, in_flight, .. } in interrupted {
             tracing::warn!(run, ?in_flight, "a run was cut off when the server died; closed now");
-            Shell::end_leftovers(&session);
         }
+        let masked = places.own().into_iter().map(Path::to_owned).chain(own_files);
+        let masked = masked.chain(config.audit_log.clone()).collect();
+        let scratch = places.temporary("scratch")?;
+        let containment = Containment::find(&config.shell, &environment, masked, &scratch)?;
+        containment.report();
+        containment.tell(&mut config.plugins);
         let redactor = Arc::new(redactor(secrets(&config), &environment));
         let upstream = Upstream::new(upstream_settings(&config))?;
         let engine = Engine::for_runs(config.max_runs)?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
-        let parts = Parts { config, places, ledger, upstream, redactor, environment, audit };
+        let parts = Parts {
+            config,
+            places,
+            ledger,
+            upstream,
+            redactor,
+            environment,
+            containment,
+            audit,
+        };
         Ok(Boot { harness: Harness::new(parts), engine })
     }
 

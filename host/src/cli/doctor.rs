@@ -101,7 +101,7 @@ pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
         let origin = origin.map(ToString::to_string).unwrap_or_default();
         report.tell("context", Finding::ok(format!("a window of {window} tokens ({origin})")));
     }
-    report.tell("containment", things::containment(&config));
+    report.tell("containment", things::containment(&config, &environment));
     report.tell("address", reach::address(config.addr, in_use));
     report.tell("access", reach::access(&config));
     match report.problems {

@@ -67,13 +67,18 @@ pub(crate) struct Loaded {
     pub(crate) environment: Vec<(String, String)>,
     /// What is odd about it and changes nothing.
     pub(crate) warnings: Vec<Problem>,
+    /// Where a configuration lies or may lie: nothing that commands should see.
+    pub(crate) own_files: Vec<PathBuf>,
 }
 
 /// Reads every layer and checks the whole.
 pub(super) fn load(flags: &Configured) -> anyhow::Result<Loaded> {
     let (settings, environment) = settings(flags)?;
     match settings.check() {
-        Ok(config) => Ok(Loaded { config, environment, warnings: settings.warnings().to_vec() }),
+        Ok(config) => {
+            let own_files = own_files(flags, &environment);
+            Ok(Loaded { config, environment, warnings: settings.warnings().to_vec(), own_files })
+        }
         Err(problems) => Err(refused(&settings, &problems, &environment)),
     }
 }
@@ -132,6 +137,13 @@ pub(super) fn settings(flags: &Configured) -> anyhow::Result<(Settings, Vec<(Str
     let flags = flags.into_iter().flatten().collect();
     let layers = Layers { file, environment: environment.clone(), flags };
     Ok((Settings::merge(&layers), environment))
+}
+
+/// The configuration file, and the directory it is looked for in.
+pub(super) fn own_files(flags: &Configured, environment: &[(String, String)]) -> Vec<PathBuf> {
+    let directory = default_file(environment).and_then(|file| Some(file.parent()?.to_owned()));
+    let named = flags.config.as_ref().and_then(|file| std::path::absolute(file).ok());
+    directory.into_iter().chain(named).collect()
 }
 
 /// A path of a flag; one that is not absolute starts at the current directory.

@@ -43,7 +43,7 @@ pub(super) async fn load_for_listing(
     let directory = PrivateDir::open(&scratch)?;
     let workspace = Workspace::new(
         Jail::open(&scratch, None)?,
-        Shell::new(Vec::new(), "list"),
+        Shell::none(),
         Arc::new(boot::redactor(std::iter::empty(), environment)),
     );
     let sources = boot::sources(configured);

@@ -7,7 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::layers::{Problem, Settings};
-use super::{Budget, Busy, Config, LedgerSync, LogFormat, Tokens, UpstreamConfig};
+use super::{
+    Budget, Busy, Config, LedgerSync, LogFormat, ShellConfig, Tokens, UpstreamConfig, Walls,
+};
+
+const MIB: u64 = 1 << 20;
 
 /// Settings without a default that nothing can do without.
 const REQUIRED: [&str; 1] = ["upstream.base_url"];
@@ -100,6 +104,7 @@ impl Settings {
                 _ => Busy::Refuse,
             },
             keep_days: self.parsed("workspace.keep_days"),
+            shell: self.shell(),
             state_dir,
             ledger_sync: match self.text("ledger.sync") {
                 "full" => LedgerSync::Full,
@@ -112,6 +117,25 @@ impl Settings {
             },
             audit_log: self.path("log.audit"),
             plugins: self.plugins.clone(),
+        }
+    }
+
+    fn shell(&self) -> ShellConfig {
+        ShellConfig {
+            walls: match self.text("shell.sandbox") {
+                "full" => Walls::Full,
+                "partial" => Walls::Partial,
+                "none" => Walls::None,
+                _ => Walls::Auto,
+            },
+            allow_unsandboxed: self.parsed("shell.allow_unsandboxed"),
+            network: self.parsed("shell.network"),
+            read: self.paths("shell.read"),
+            write: self.paths("shell.write"),
+            memory_bytes: self.parsed::<u64>("shell.memory_mb") * MIB,
+            processes: self.parsed("shell.processes"),
+            cpu_seconds: self.parsed("shell.cpu_seconds"),
+            file_bytes: self.parsed::<u64>("shell.file_mb") * MIB,
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness_jail::{OpenError, Shell};
+use harness_jail::OpenError;
 
 use super::Harness;
 use super::refusal::workspace_gone;
@@ -69,7 +69,11 @@ impl Harness {
         if jail.root() != Path::new(&row.workspace) {
             return Err(workspace_gone(&row.id, "a link stands in its place, or on the way to it"));
         }
-        let shell = Shell::new(self.environment.clone(), &row.id);
+        let tmp = self.places.temporary(&row.id).map_err(|err| {
+            tracing::error!(session = row.id, "no place for temporary files: {err}");
+            Refusal::internal("there is no place for temporary files; the server's log says why")
+        })?;
+        let shell = self.containment.shell(self.environment.clone(), &row.id, tmp);
         let session = Session {
             id: row.id,
             directory: jail.root().display().to_string(),
@@ -173,8 +177,7 @@ fn unusable(message: String) -> Refusal {
     Refusal::invalid("harness.workspace", message).with_code("unusable_workspace")
 }
 
-/// Letting go of a session ends what its commands left running, which looks through every process of
-/// the machine: not here.
+/// Letting go of a session ends what its commands left running, and waits for that: not here.
 fn let_go(session: Option<Arc<Session>>) {
     if let Some(session) = session {
         drop(tokio::task::spawn_blocking(move || drop(session)));

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness_jail::Shell;
 
 use super::Harness;
 use super::open::unreadable;
@@ -168,13 +167,9 @@ impl Harness {
     /// again, so no run can come into it meanwhile.
     async fn let_go(&self, row: SessionRow) {
         let open = self.sessions().remove(&row.id);
-        let id = row.id.clone();
-        // Looks through every process of the machine: not on the runtime's threads.
-        let ending = tokio::task::spawn_blocking(move || match open {
-            Some(open) => drop(open),
-            // What an earlier process of the server started has nobody else to end it.
-            None => Shell::end_leftovers(&id),
-        });
+        // Waits until its commands are gone: not on the runtime's threads. What an earlier process
+        // of the server started ended with that.
+        let ending = tokio::task::spawn_blocking(move || drop(open));
         if let Err(err) = ending.await {
             tracing::error!("what its commands left running was not ended: {err}");
         }

@@ -41,7 +41,10 @@ pub(super) async fn alive() -> Response {
 /// `GET /readyz`: a run would be taken.
 pub(super) async fn ready(State(door): State<Arc<Door>>) -> Result<Response, Refusal> {
     match door.harness.ready() {
-        Ok(()) => Ok(json(StatusCode::OK, &json!({"status": "ready"}))),
+        Ok(()) => {
+            let sandbox = door.harness.walls();
+            Ok(json(StatusCode::OK, &json!({"status": "ready", "sandbox": sandbox})))
+        }
         Err(reason) => Err(Refusal {
             status: 503,
             kind: RefusalKind::ServerError,

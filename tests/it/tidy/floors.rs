@@ -9,7 +9,7 @@ const FLOORS: [&[&str]; 5] = [
         "wit", "message", "quirks", "wire", "event", "config", "deadline", "error", "redact",
         "nearest",
     ],
-    &["upstream", "ledger", "audit", "places"],
+    &["upstream", "ledger", "audit", "places", "containment"],
     &["plugin"],
     &["harness", "session", "agent", "context", "record", "prompt"],
     &["cli", "server", "mock", "demo"],

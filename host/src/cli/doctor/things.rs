@@ -3,11 +3,15 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use harness_jail::{directories_in, find_program, look_at_directory};
+use harness_jail::{
+    PrivateDir, directories_in, ensure_directory, find_program, look_at_directory,
+};
 
 use super::super::plugin::load_for_listing;
+use super::super::temporary;
 use super::Finding;
 use crate::config::{Config, Origin, Settings};
+use crate::containment::Containment;
 use crate::error::with_causes;
 use crate::ledger::{Standing, standing};
 use crate::places::Places;
@@ -146,13 +150,29 @@ pub(super) fn programs(environment: &[(String, String)]) -> Vec<(&'static str, F
 }
 
 /// What keeps a command within bounds.
-pub(super) fn containment(config: &Config) -> Finding {
+pub(super) fn containment(config: &Config, environment: &[(String, String)]) -> Finding {
     let shell = config.plugins.get("shell").and_then(|plugin| plugin.enabled);
-    match shell {
-        Some(false) => Finding::ok("no commands are run: `shell.enabled` is `false`"),
-        _ => Finding::warning(
-            "what contains commands: nothing yet; run the server as a user who owns nothing of \
-             value, or set `shell.enabled = false`",
-        ),
+    if shell == Some(false) {
+        return Finding::ok("no commands are run: `shell.enabled` is `false`");
     }
+    match found(config, environment) {
+        Ok(containment) => match containment.summary() {
+            (summary, true) => Finding::ok(summary),
+            (summary, false) => Finding::warning(summary),
+        },
+        Err(problem) => Finding::problem(problem),
+    }
+}
+
+/// Tries the walls out in a directory that is gone afterwards.
+fn found(config: &Config, environment: &[(String, String)]) -> Result<Containment, String> {
+    let place = temporary("walls");
+    let made = PrivateDir::open(&place)
+        .and_then(|dir| ensure_directory(&place).map(|path| (dir, path)))
+        .map_err(|err| format!("no directory to try the walls out in: {err}"));
+    let (directory, path) = made?;
+    let found = Containment::find(&config.shell, environment, Vec::new(), &path);
+    // Nothing of it matters any more.
+    let _ = directory.remove_tree();
+    found.map_err(|err| with_causes(&err))
 }

@@ -200,7 +200,7 @@ async fn models_and_health() {
     let alive = stage.send(bare("GET", "/healthz")).await;
     assert_eq!((alive.status, alive.json()), (200, json!({"status": "ok"})));
     let ready = stage.send(bare("GET", "/readyz")).await;
-    assert_eq!((ready.status, ready.json()), (200, json!({"status": "ready"})));
+    assert_eq!((ready.status, ready.json()), (200, json!({"status": "ready", "sandbox": null})));
     assert_eq!(stage.send(bare("HEAD", "/healthz")).await.status, 200);
 }
 

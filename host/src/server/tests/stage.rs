@@ -18,6 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::upstream::Upstream;
 use crate::config::{Layers, LedgerSync, Settings};
+use crate::containment::Containment;
 use crate::harness::{Harness, Parts};
 use crate::ledger::Ledger;
 use crate::places::Places;
@@ -122,7 +123,17 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
     let sources = Source::all(&config.plugins, |_| unreachable!("no plugin is a file"));
     let redactor = Arc::new(Redactor::new(std::iter::empty()));
     let environment = Vec::new();
-    let parts = Parts { config, places, ledger, upstream, redactor, environment, audit: None };
+    let containment = Containment::none();
+    let parts = Parts {
+        config,
+        places,
+        ledger,
+        upstream,
+        redactor,
+        environment,
+        containment,
+        audit: None,
+    };
     let harness = Harness::new(parts);
     let engine = Engine::new().expect("an engine");
     harness.load(&engine, sources).await.expect("plugins");
