@@ -123,7 +123,9 @@ impl Containment {
         let posture = self.posture();
         let mut said = vec![match posture {
             Posture::Full => "posture `full`: namespaces and Landlock".to_owned(),
-            Posture::Partial => "posture `partial`: Landlock; docs/security.md lists what leaks".into(),
+            Posture::Partial => {
+                "posture `partial`: Landlock; docs/security.md lists what leaks".into()
+            }
             Posture::None => "posture `none`: commands run as the server's user, unconfined".into(),
         }];
         if self.sandbox.network {

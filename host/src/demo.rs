@@ -93,12 +93,9 @@ fn configure(
     ];
     let layers = Layers { file: None, environment: environment.clone(), flags };
     match Settings::merge(&layers).check() {
-        Ok(config) => Ok(Loaded {
-            config,
-            environment,
-            warnings: Vec::new(),
-            own_files: Vec::new(),
-        }),
+        Ok(config) => {
+            Ok(Loaded { config, environment, warnings: Vec::new(), own_files: Vec::new() })
+        }
         Err(problems) => bail!("the demonstration's own configuration: {problems:?}"),
     }
 }

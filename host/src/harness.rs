@@ -94,16 +94,8 @@ pub struct Parts {
 impl Harness {
     /// Puts a harness together. It takes runs at once; they wait until [`Harness::load`] is done.
     pub fn new(parts: Parts) -> Arc<Harness> {
-        let Parts {
-            config,
-            places,
-            ledger,
-            upstream,
-            redactor,
-            environment,
-            containment,
-            audit,
-        } = parts;
+        let Parts { config, places, ledger, upstream, redactor, environment, containment, audit } =
+            parts;
         Arc::new(Harness {
             permits: Arc::new(Semaphore::new(config.max_runs)),
             opening: tokio::sync::Mutex::new(()),

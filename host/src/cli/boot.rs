@@ -54,16 +54,8 @@ impl Boot {
         let upstream = Upstream::new(upstream_settings(&config))?;
         let engine = Engine::for_runs(config.max_runs)?;
         let environment = harness_jail::allowed_environment(environment.into_iter());
-        let parts = Parts {
-            config,
-            places,
-            ledger,
-            upstream,
-            redactor,
-            environment,
-            containment,
-            audit,
-        };
+        let parts =
+            Parts { config, places, ledger, upstream, redactor, environment, containment, audit };
         Ok(Boot { harness: Harness::new(parts), engine })
     }
 

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-
 use super::Harness;
 use super::open::unreadable;
 use crate::error::{Refusal, with_causes};

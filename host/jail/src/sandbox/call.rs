@@ -2,6 +2,8 @@
 //!
 //! Dropping it ends everything the call started.
 
+#![expect(clippy::disallowed_types, reason = "the socket leads to a process of our own")]
+
 use std::io;
 use std::time::Duration;
 

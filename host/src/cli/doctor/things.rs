@@ -3,9 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use harness_jail::{
-    PrivateDir, directories_in, ensure_directory, find_program, look_at_directory,
-};
+use harness_jail::{PrivateDir, directories_in, ensure_directory, find_program, look_at_directory};
 
 use super::super::plugin::load_for_listing;
 use super::super::temporary;

@@ -124,16 +124,8 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
     let redactor = Arc::new(Redactor::new(std::iter::empty()));
     let environment = Vec::new();
     let containment = Containment::none();
-    let parts = Parts {
-        config,
-        places,
-        ledger,
-        upstream,
-        redactor,
-        environment,
-        containment,
-        audit: None,
-    };
+    let parts =
+        Parts { config, places, ledger, upstream, redactor, environment, containment, audit: None };
     let harness = Harness::new(parts);
     let engine = Engine::new().expect("an engine");
     harness.load(&engine, sources).await.expect("plugins");

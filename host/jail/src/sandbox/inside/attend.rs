@@ -5,6 +5,12 @@
 //! lies below it. It ends when nothing is left, and ends everything when the server lets go of the
 //! call's socket.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the sockets lead to the server, and this becomes a command"
+)]
+
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -162,11 +168,6 @@ fn send(socket: &mut UnixStream, news: &News) -> std::io::Result<()> {
 }
 
 /// The child: a session of its own, the handles it may have, and then the program.
-#[expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "the one place that becomes a command"
-)]
 fn become_command(
     start: &Start,
     socket: &UnixStream,

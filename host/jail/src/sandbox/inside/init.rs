@@ -4,6 +4,8 @@
 //! session share them, and nothing that runs behind them has more to gain by taking it over. When
 //! the server lets go of its socket, or dies, it ends, and everything with it.
 
+#![expect(clippy::disallowed_types, reason = "the socket leads to the server")]
+
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
