@@ -15,9 +15,11 @@ use serde::{Deserialize, Serialize};
 mod call;
 mod cgroup;
 mod frame;
+mod git_config;
 mod inside;
 mod plan;
 mod probe;
+mod refusals;
 mod secrets;
 mod session;
 
@@ -26,7 +28,9 @@ pub use probe::{Refusal, probe};
 pub use secrets::secret_places;
 
 pub(crate) use call::{Call, Ended};
+pub(crate) use git_config::GitConfig;
 pub(crate) use plan::Start;
+pub(crate) use refusals::refusals;
 pub(crate) use session::Session;
 
 /// How much of the walls there is.

@@ -18,7 +18,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::jail::Jail;
 use crate::path::JailPath;
 use crate::resolve::LastLink;
-use crate::sandbox::{Call, Ended, Posture, Sandbox, Session, Start};
+use crate::sandbox::{Call, Ended, GitConfig, Posture, Sandbox, Session, Start, refusals};
 
 mod cleaner;
 mod drain;
@@ -112,6 +112,8 @@ pub struct Shell {
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     /// What earlier calls left running.
     left: Mutex<Vec<Left>>,
+    /// What git ran for this repository when no command was at work in it.
+    git: Mutex<Option<GitConfig>>,
 }
 
 /// What a call left running: it ends when this is dropped.
@@ -147,6 +149,7 @@ impl Shell {
             tmp,
             session: tokio::sync::Mutex::default(),
             left: Mutex::default(),
+            git: Mutex::default(),
         }
     }
 
@@ -169,6 +172,7 @@ impl Shell {
             return Err(Fault::new(FaultKind::Unavailable, "this server runs no commands"));
         }
         let start = self.start(jail, &request)?;
+        self.look_at_git(jail);
         let limit = Duration::from_millis(u64::from(request.timeout_ms));
         let (session, mut call, drain) = self.begin(jail, &request, &start).await?;
         let ended = timeout(limit.saturating_sub(started.elapsed()), call.ended()).await;
@@ -188,6 +192,9 @@ impl Shell {
             false => timeout(COUNTING, call.count()).await.unwrap_or(1),
         };
         let kept = drain.take();
+        let mut notes = session.excesses();
+        notes.extend(refusals(&self.sandbox, &kept.output, ending != Ending::Exited(0)));
+        notes.extend(self.put_git_back());
         if still_running > 0 {
             self.keep(Left { call, _drain: drain });
         }
@@ -197,7 +204,7 @@ impl Shell {
             omitted_bytes: kept.omitted_bytes,
             spill: kept.spill,
             still_running,
-            notes: session.excesses(),
+            notes,
             duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
         })
     }
@@ -208,6 +215,7 @@ impl Shell {
     pub fn end(&self) {
         self.left().clear();
         drop(self.session.blocking_lock().take());
+        self.put_git_back();
     }
 
     /// What is to be started, where, and with which variables.
@@ -276,6 +284,36 @@ impl Shell {
         Ok(Arc::clone(session.insert(Arc::new(started))))
     }
 
+    /// Remembers what git runs, unless something is at work that may have changed it.
+    fn look_at_git(&self, jail: &Jail) {
+        if self.sandbox.posture == Posture::None {
+            return;
+        }
+        let is_idle = {
+            let mut left = self.left();
+            left.retain(|left| !left.call.is_over());
+            left.is_empty()
+        };
+        let mut git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_idle || git.is_none() {
+            *git = GitConfig::read(&jail.dir).ok();
+        }
+    }
+
+    /// Undoes what a command did to what git runs; what to say of it.
+    fn put_git_back(&self) -> Option<String> {
+        let git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
+        match git.as_ref()?.put_back() {
+            Ok(touched) if touched.is_empty() => None,
+            Ok(touched) => Some(format!(
+                "the sandbox put back what this changed in `.git/config`, because git runs it as a \
+                 program later: `{}`; no setting allows it",
+                touched.join("`, `")
+            )),
+            Err(err) => Some(format!("`.git/config` could not be looked at: {err}")),
+        }
+    }
+
     /// Remembers what a call left behind.
     fn keep(&self, left: Left) {
         let mut all = self.left();
@@ -286,6 +324,14 @@ impl Shell {
     /// Nothing that holds the lock can panic half-way, so a poisoned one is taken as it is.
     fn left(&self) -> MutexGuard<'_, Vec<Left>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.left().clear();
+        drop(self.session.get_mut().take());
+        self.put_git_back();
     }
 }
 

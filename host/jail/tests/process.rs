@@ -13,7 +13,7 @@ use crate::workspace::{Workspace, refused};
 /// Far more than any of the commands needs, far less than the sleeps they leave behind.
 const SOON: Duration = Duration::from_secs(20);
 
-fn request(script: &str) -> Request {
+pub(crate) fn request(script: &str) -> Request {
     Request {
         command: Command::Shell(script.to_owned()),
         workdir: None,

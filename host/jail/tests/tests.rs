@@ -8,6 +8,7 @@
 
 mod change;
 mod escape;
+mod git_keys;
 mod private;
 mod process;
 mod read;

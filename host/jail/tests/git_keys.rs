@@ -1,0 +1,87 @@
+//! What commands do to the keys of `.git/config` that make git run programs.
+
+use harness_jail::{Posture, Request};
+
+use crate::process::{request, sandbox, shell_with};
+use crate::workspace::Workspace;
+
+const INIT: &str = "git init -q . && git config user.name n && git config alias.st status";
+
+#[tokio::test]
+async fn what_git_would_run_is_put_back_and_the_rest_stays() {
+    for posture in [Posture::Full, Posture::Partial] {
+        for (script, touched) in [
+            ("git config core.hooksPath /tmp/h && git config user.name other", "core.hookspath"),
+            ("git config alias.st '!touch /tmp/x'", "alias.st"),
+            ("git config --unset alias.st; git config alias.x '!y'", "alias.st`, `alias.x"),
+            ("git config filter.f.clean 'sh -c x'", "filter.f.clean"),
+            ("git config include.path ../evil", "include.path"),
+            ("printf '[core' >> .git/config", ".git/config"),
+            ("head -c 2000000 /dev/zero | tr '\\0' '#' >> .git/config", ".git/config"),
+            (
+                "printf '[core]\\n\\tsshCommand = x\\n' > e; ln -sf ../e .git/config",
+                "core.sshcommand",
+            ),
+            ("ln -sf /etc/passwd .git/config", ".git/config"),
+            (
+                "git config extensions.worktreeConfig true; \
+              git config --worktree core.editor x",
+                "core.editor",
+            ),
+        ] {
+            let w = Workspace::new();
+            let shell = shell_with(&w, sandbox(posture), environment());
+            let run = async |script: &str| {
+                let request = Request { ..request(script) };
+                shell.run(&w.jail, request).await.expect("ran")
+            };
+            let done = run(INIT).await;
+            if done.output.contains("git: command not found") {
+                println!("skipped: there is no git");
+                return;
+            }
+            // A repository that a command makes has nothing to put back to.
+            assert!(done.notes.iter().any(|note| note.contains("`alias.st`")), "{:?}", done.notes);
+            let mut config = w.text(".git/config");
+            config.push_str("[alias]\n\tst = status\n");
+            w.put(".git/config", &config);
+
+            let done = run(script).await;
+            let told = done.notes.join("\n");
+            assert!(told.contains(&format!("`{touched}`")), "{script}: {told:?} {}", done.output);
+            let keys = run("git config --list --local --includes").await;
+            assert!(keys.output.contains("alias.st=status\n"), "{script}: {}", keys.output);
+            for gone in ["hookspath", "'!y'", "filter.", "include.", "sshcommand", "core.editor"] {
+                assert!(!keys.output.contains(gone), "{script}: {}", keys.output);
+            }
+            assert!(keys.notes.is_empty(), "{:?}", keys.notes);
+            assert_eq!(keys.output.contains("user.name=other"), script.contains("other"));
+        }
+    }
+}
+
+/// What runs on cannot wait until nobody looks.
+#[tokio::test]
+async fn what_is_left_running_changes_nothing_for_good() {
+    let w = Workspace::new();
+    w.put(".git/HEAD", "ref: refs/heads/main\n");
+    w.put(".git/config", "[core]\n\tbare = false\n");
+    let shell = shell_with(&w, sandbox(Posture::Full), environment());
+    let script = "(until [ -e go ]; do sleep 0.01; done; echo '[alias] x = !y' >> .git/config; \
+                  touch done; exec sleep 1000) >/dev/null 2>&1 & :";
+    shell.run(&w.jail, request(script)).await.expect("ran");
+    w.put("go", "");
+    while !w.host("done").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let done = shell.run(&w.jail, request("true")).await.expect("ran");
+    assert!(done.notes.join("").contains("`alias.x`"), "{:?}", done.notes);
+    w.put(".git/config", "[core]\n\tbare = false\n[alias] x = !y\n");
+    tokio::task::spawn_blocking(move || drop(shell)).await.expect("ended");
+    assert!(!w.text(".git/config").contains("!y"), "{}", w.text(".git/config"));
+}
+
+fn environment() -> Vec<(String, String)> {
+    let variables = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/nowhere")];
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
