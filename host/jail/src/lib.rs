@@ -44,4 +44,4 @@ pub use private::{PrivateDir, directories_in, ensure_directory, read_capped, rem
 pub use read::MAX_READ_BYTES;
 pub use sandbox::{Limits, Posture, Refusal, Sandbox, probe, sandbox_init, secret_places};
 pub use search::{GlobPage, GlobQuery, GrepFile, GrepLine, GrepMode, GrepPage, GrepQuery};
-pub use shell::{Command, Completion, Ending, Request, Shell, allowed_environment};
+pub use shell::{Ask, Command, Completion, Ending, Job, Request, Shell, allowed_environment};

@@ -3,7 +3,7 @@
 //! Every command is a fresh process in a session of its own, without a terminal, with stdin closed
 //! and both outputs on one pipe. A call returns soon after its process exits, whatever that left
 //! running; at the time-out everything it started is killed; a call that is dropped takes its
-//! processes with it. No variable of the server reaches a command but those it was given.
+//! processes with it. A job is a command that nobody waits for. No variable of the server reaches a command but those it was given.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,11 +23,15 @@ use crate::sandbox::{Call, Ended, GitConfig, Posture, Sandbox, Session, Start, r
 mod cleaner;
 mod drain;
 mod environment;
+mod jobs;
 mod output;
 
 pub use environment::allowed_environment;
+pub use jobs::{Ask, Job};
 
 use drain::Drain;
+use jobs::Jobs;
+use output::Kept;
 
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_millis(500);
@@ -43,6 +47,9 @@ const COUNTING: Duration = Duration::from_secs(1);
 
 /// The signal that nothing survives.
 const KILLED: i32 = nix::libc::SIGKILL;
+
+/// What shells report for a program that cannot be started.
+const NOT_STARTED: i32 = 127;
 
 /// The longest command line, in bytes: what the kernel takes for one argument.
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
@@ -80,9 +87,23 @@ pub enum Ending {
     Signalled(i32),
     /// It was killed at the time-out.
     TimedOut,
+    /// Not yet; of a job alone.
+    Running,
 }
 
-/// What a command did.
+impl Ending {
+    fn of(ended: Ended) -> Ending {
+        match ended {
+            Ended::Exited(code) => Ending::Exited(code),
+            Ended::Signalled(signal) => Ending::Signalled(signal),
+            Ended::NotStarted(_) => Ending::Exited(NOT_STARTED),
+            // It was killed with everything around it.
+            Ended::Lost => Ending::Signalled(KILLED),
+        }
+    }
+}
+
+/// What a command did; of a job, since it was last asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// How it ended.
@@ -93,12 +114,26 @@ pub struct Completion {
     pub omitted_bytes: u64,
     /// Where everything can be read, when something was omitted; the first 64 MiB of it.
     pub spill: Option<String>,
-    /// Processes of this command that run on.
+    /// Processes of this command that run on after it.
     pub still_running: u32,
     /// What the sandbox did to it, in words for a model.
     pub notes: Vec<String>,
-    /// Milliseconds from start to return.
+    /// Milliseconds from start to return; of a job, to its end or to now.
     pub duration_ms: u32,
+}
+
+impl Completion {
+    fn new(
+        ending: Ending,
+        kept: Kept,
+        still_running: u32,
+        notes: Vec<String>,
+        ran: Duration,
+    ) -> Completion {
+        let Kept { output, omitted_bytes, spill } = kept;
+        let duration_ms = u32::try_from(ran.as_millis()).unwrap_or(u32::MAX);
+        Completion { ending, output, omitted_bytes, spill, still_running, notes, duration_ms }
+    }
 }
 
 /// The commands of one session.
@@ -112,6 +147,7 @@ pub struct Shell {
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     /// What earlier calls left running.
     left: Mutex<Vec<Left>>,
+    jobs: Jobs,
     /// What git ran for this repository when no command was at work in it.
     git: Mutex<Option<GitConfig>>,
 }
@@ -149,6 +185,7 @@ impl Shell {
             tmp,
             session: tokio::sync::Mutex::default(),
             left: Mutex::default(),
+            jobs: Jobs::default(),
             git: Mutex::default(),
         }
     }
@@ -167,12 +204,7 @@ impl Shell {
     /// command line the kernel would not take. How the command itself fares is never an error.
     pub async fn run(&self, jail: &Jail, request: Request) -> Result<Completion, Fault> {
         let started = Instant::now();
-        check(&request)?;
-        if self.sandbox.init.is_empty() {
-            return Err(Fault::new(FaultKind::Unavailable, "this server runs no commands"));
-        }
-        let start = self.start(jail, &request)?;
-        self.look_at_git(jail);
+        let start = self.prepare(jail, &request)?;
         let limit = Duration::from_millis(u64::from(request.timeout_ms));
         let (session, mut call, drain) = self.begin(jail, &request, &start).await?;
         let ended = timeout(limit.saturating_sub(started.elapsed()), call.ended()).await;
@@ -180,11 +212,8 @@ impl Shell {
             Ok((Ended::NotStarted(number), _)) => {
                 return Err(spawn_fault(&request.command, &io::Error::from_raw_os_error(number)));
             }
-            Ok((Ended::Exited(code), alone)) => (Ending::Exited(code), alone),
-            Ok((Ended::Signalled(signal), alone)) => (Ending::Signalled(signal), alone),
-            // It was killed with everything around it.
-            Ok((Ended::Lost, _)) => (Ending::Signalled(KILLED), true),
-            Err(_) => (Ending::TimedOut, end_gently(&mut call).await),
+            Ok((ended, is_alone)) => (Ending::of(ended), is_alone),
+            Err(_) => (Ending::TimedOut, end_gently(&mut call).await.1),
         };
         drain.settle(QUIET, LINGER).await;
         let still_running = match is_alone {
@@ -192,21 +221,11 @@ impl Shell {
             false => timeout(COUNTING, call.count()).await.unwrap_or(1),
         };
         let kept = drain.take();
-        let mut notes = session.excesses();
-        notes.extend(refusals(&self.sandbox, &kept.output, ending != Ending::Exited(0)));
-        notes.extend(self.put_git_back());
+        let notes = self.notes(Some(&session), &kept.output, ending);
         if still_running > 0 {
             self.keep(Left { call, _drain: drain });
         }
-        Ok(Completion {
-            ending,
-            output: kept.output,
-            omitted_bytes: kept.omitted_bytes,
-            spill: kept.spill,
-            still_running,
-            notes,
-            duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
-        })
+        Ok(Completion::new(ending, kept, still_running, notes, started.elapsed()))
     }
 
     /// Kills everything that the commands of this session left running, and waits a moment for
@@ -218,14 +237,20 @@ impl Shell {
         self.put_git_back();
     }
 
-    /// What is to be started, where, and with which variables.
-    fn start(&self, jail: &Jail, request: &Request) -> Result<Start, Fault> {
+    /// What is to be started, where, and with which variables; nothing is yet.
+    fn prepare(&self, jail: &Jail, request: &Request) -> Result<Start, Fault> {
+        check(request)?;
+        if self.sandbox.init.is_empty() {
+            return Err(Fault::new(FaultKind::Unavailable, "this server runs no commands"));
+        }
+        let directory = workdir(jail, request.workdir.as_ref())?;
+        self.look_at_git(jail);
         let argv = match &request.command {
             Command::Shell(script) => vec!["bash".to_owned(), "-c".to_owned(), script.clone()],
             Command::Argv(arguments) => arguments.clone(),
         };
         let environment = self.environment.iter().chain(&request.environment).cloned().collect();
-        Ok(Start { argv, environment, directory: workdir(jail, request.workdir.as_ref())? })
+        Ok(Start { argv, environment, directory })
     }
 
     /// Starts the call, in a new sandbox when there is none or the one there was is gone.
@@ -292,12 +317,21 @@ impl Shell {
         let is_idle = {
             let mut left = self.left();
             left.retain(|left| !left.call.is_over());
-            left.is_empty()
+            left.is_empty() && self.jobs.are_over()
         };
         let mut git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
         if is_idle || git.is_none() {
             *git = GitConfig::read(&jail.dir).ok();
         }
+    }
+
+    /// What the sandbox did to a command that printed this.
+    fn notes(&self, session: Option<&Session>, output: &str, ending: Ending) -> Vec<String> {
+        let mut notes = session.map(Session::excesses).unwrap_or_default();
+        let is_bad = !matches!(ending, Ending::Exited(0) | Ending::Running);
+        notes.extend(refusals(&self.sandbox, output, is_bad));
+        notes.extend(self.put_git_back());
+        notes
     }
 
     /// Undoes what a command did to what git runs; what to say of it.
@@ -352,14 +386,21 @@ fn workdir(jail: &Jail, workdir: Option<&JailPath>) -> Result<PathBuf, Fault> {
     Ok(jail.root().join(workdir.as_str()))
 }
 
-/// TERM, a grace in which output still comes, KILL. Whether nothing is left.
-async fn end_gently(call: &mut Call) -> bool {
+/// TERM, a grace in which output still comes, KILL. How the command ended, and whether nothing of
+/// the call is left.
+async fn end_gently(call: &mut Call) -> (Ending, bool) {
+    let until = Instant::now() + GRACE;
     call.terminate();
-    if call.is_over_within(GRACE).await {
-        return true;
+    let mut ended = timeout(GRACE, call.ended()).await;
+    let mut is_over = call.is_over_within(until.saturating_duration_since(Instant::now())).await;
+    if !is_over {
+        call.kill();
+        if ended.is_err() {
+            ended = timeout(GRACE, call.ended()).await;
+        }
+        is_over = call.is_over_within(GRACE).await;
     }
-    call.kill();
-    call.is_over_within(GRACE).await
+    (ended.map_or(Ending::Signalled(KILLED), |(ended, _)| Ending::of(ended)), is_over)
 }
 
 /// Writes stdin from a task of its own, so that a command that does not read holds up nothing.

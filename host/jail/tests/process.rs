@@ -1,6 +1,7 @@
 //! Running: what comes back, when, and what is left running.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use harness_jail::{
@@ -11,7 +12,7 @@ use harness_jail::{
 use crate::workspace::{Workspace, refused};
 
 /// Far more than any of the commands needs, far less than the sleeps they leave behind.
-const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 pub(crate) fn request(script: &str) -> Request {
     Request {
@@ -32,6 +33,8 @@ macro_rules! in_each_posture {
     };
 }
 
+pub(crate) use in_each_posture;
+
 in_each_posture! {
     what_comes_back where_and_with_what what_is_refused background_children_do_not_hold_the_call
     a_chatty_child_lives_on at_the_time_out_everything_goes term_leaves_time_for_last_words
@@ -51,7 +54,7 @@ pub(crate) fn sandbox(posture: Posture) -> Sandbox {
     }
 }
 
-fn shell(w: &Workspace, posture: Posture) -> Shell {
+pub(crate) fn shell(w: &Workspace, posture: Posture) -> Shell {
     let host =
         [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "k1"), ("HOME", "/tmp")];
     let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -69,7 +72,7 @@ pub(crate) fn shell_with(
 }
 
 /// Whether a process runs whose command line holds this word.
-fn runs(word: &str) -> bool {
+pub(crate) fn runs(word: &str) -> bool {
     let entries = std::fs::read_dir("/proc").expect("/proc");
     entries.flatten().any(|entry| {
         let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok();
@@ -84,7 +87,7 @@ fn runs(word: &str) -> bool {
 }
 
 /// Waits until a condition holds, and fails when it does not come to hold.
-async fn until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + SOON;
     while !condition() {
         assert!(Instant::now() < deadline, "did not happen: {what}");
@@ -92,9 +95,11 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// A number of seconds no other test sleeps for, to know the process by.
-fn seconds(offset: u32) -> String {
-    (1_000_000_000 + u64::from(std::process::id()) * 100 + u64::from(offset)).to_string()
+/// A number of seconds nobody else sleeps for, to know the process by.
+pub(crate) fn seconds() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    (1_000_000_000 + u64::from(std::process::id()) * 1000 + u64::from(next)).to_string()
 }
 
 /// The host runs calls as tasks on any thread.
@@ -177,7 +182,8 @@ async fn what_is_refused(posture: Posture) {
 async fn background_children_do_not_hold_the_call(posture: Posture) {
     let w = Workspace::new();
     let shell = shell(&w, posture);
-    for (number, script) in [
+    let mut words = Vec::new();
+    for script in [
         // Silent, with the pipe held by stderr alone.
         "sleep SECONDS </dev/null >/dev/null & echo hi",
         // In a session of its own.
@@ -186,11 +192,8 @@ async fn background_children_do_not_hold_the_call(posture: Posture) {
         "(while :; do echo noise; sleep 0.01; done & exec sleep SECONDS) & echo hi",
         // Orphaned twice over, with closed outputs.
         "(setsid bash -c 'sleep SECONDS & exec >&- 2>&-' &); echo hi",
-    ]
-    .iter()
-    .enumerate()
-    {
-        let word = seconds(u32::try_from(number).expect("few"));
+    ] {
+        let word = seconds();
         let started = Instant::now();
         let script = script.replace("SECONDS", &word);
         let done = shell.run(&w.jail, request(&script)).await.expect("ran");
@@ -199,10 +202,11 @@ async fn background_children_do_not_hold_the_call(posture: Posture) {
         assert!(done.output.contains("hi\n"), "{script}: {}", done.output);
         assert!(done.still_running >= 1 || !script.contains("hi"), "{script}");
         until("the child runs on", || runs(&word)).await;
+        words.push(word);
     }
     drop(shell);
-    for number in 0..4 {
-        until("the end of the session ends it", || !runs(&seconds(number))).await;
+    for word in words {
+        until("the end of the session ends it", || !runs(&word)).await;
     }
 }
 
@@ -221,7 +225,7 @@ async fn a_chatty_child_lives_on(posture: Posture) {
 async fn at_the_time_out_everything_goes(posture: Posture) {
     let w = Workspace::new();
     let shell = shell(&w, posture);
-    let (plain, stubborn, away) = (seconds(10), seconds(11), seconds(12));
+    let (plain, stubborn, away) = (seconds(), seconds(), seconds());
     let script = format!(
         "echo before; trap '' TERM; (trap '' TERM; exec sleep {stubborn}) & sleep {plain} & \
          setsid sleep {away} & wait; wait; wait"
@@ -252,7 +256,7 @@ async fn term_leaves_time_for_last_words(posture: Posture) {
 async fn calls_do_not_end_each_other(posture: Posture) {
     let w = Workspace::new();
     let shell = shell(&w, posture);
-    let word = seconds(20);
+    let word = seconds();
     let script = format!("setsid sleep {word} >/dev/null 2>&1 &");
     shell.run(&w.jail, request(&script)).await.expect("ran");
     until("it runs", || runs(&word)).await;
@@ -267,7 +271,7 @@ async fn calls_do_not_end_each_other(posture: Posture) {
 async fn dropping_the_call_ends_it(posture: Posture) {
     let w = Workspace::new();
     let shell = shell(&w, posture);
-    let (inner, away) = (seconds(30), seconds(31));
+    let (inner, away) = (seconds(), seconds());
     let script = format!("setsid sleep {away} & sleep {inner} & touch started; wait");
     {
         let call = shell.run(&w.jail, request(&script));

@@ -9,6 +9,7 @@
 mod change;
 mod escape;
 mod git_keys;
+mod jobs;
 mod private;
 mod process;
 mod read;

@@ -72,6 +72,12 @@ impl Cleaner {
         }
     }
 
+    /// Gives out the unfinished line, and goes on: only a character or a sequence that is not
+    /// complete is still held back.
+    pub(super) fn flush_line(&mut self, out: &mut String) {
+        out.push_str(&std::mem::take(&mut self.line));
+    }
+
     /// The end: gives out what was held back.
     pub(super) fn finish(&mut self, out: &mut String) {
         if !std::mem::take(&mut self.partial).is_empty() {

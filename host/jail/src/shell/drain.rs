@@ -1,7 +1,8 @@
 //! Keeping the pipe of a command empty, for as long as anyone holds its other end.
 //!
-//! A task reads, cleans and keeps; once the call has taken what was kept, it reads on and drops, so
-//! that a process in the background is neither held up by a full pipe nor killed by a closed one.
+//! A task reads, cleans and keeps. Once a call that is over has taken what was kept, it reads on and
+//! drops, so that what the call left running is neither held up by a full pipe nor killed by a
+//! closed one; of a job it keeps on keeping.
 
 use std::io::{self, PipeReader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +37,7 @@ pub(super) struct Drain {
     /// `None` once the output was taken.
     output: Arc<Mutex<Option<Output>>>,
     progress: watch::Receiver<Progress>,
-    /// A second handle on the pipe, to see whether it is empty; gone once the call is over.
+    /// A second handle on the pipe, to see whether it is empty; gone once nobody needs to know.
     probe: Mutex<Option<PipeReader>>,
     task: AbortHandle,
 }
@@ -91,6 +92,14 @@ impl Drain {
     fn is_pipe_empty(&self) -> bool {
         let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
         probe.as_ref().is_none_or(|probe| !matches!(ioctl_fionread(probe), Ok(1..)))
+    }
+
+    /// Takes what came since the last time, and goes on keeping.
+    pub(super) fn take_new(&self) -> Kept {
+        if *self.progress.borrow() == Progress::Over {
+            self.probe.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        lock(&self.output).as_mut().map(Output::take_new).unwrap_or_default()
     }
 
     /// Takes what was kept; what comes later is dropped.

@@ -33,17 +33,21 @@ pub(super) struct Output {
     cleaner: Cleaner,
     /// The last part of the cleaned text, at most twice what is kept.
     tail: String,
-    /// Cleaned bytes in all.
+    /// Cleaned bytes since what was kept was last taken.
     total_bytes: u64,
+    /// Where to write what is long.
+    spill_dir: Option<SpillDir>,
+    /// What files are named after.
+    name_hint: String,
     spill: Spill,
 }
 
 #[derive(Debug)]
 enum Spill {
-    /// There is nowhere to write.
+    /// Nothing can be written.
     Off,
-    /// Nothing had to be written yet; where and under which name it would be.
-    Ready(SpillDir, String),
+    /// Nothing had to be written yet.
+    Ready,
     /// Being written.
     Open { path: String, file: File, written_bytes: u64 },
     /// At its limit, or the disk is full.
@@ -52,11 +56,14 @@ enum Spill {
 
 impl Output {
     pub(super) fn new(spill_dir: Option<SpillDir>, name_hint: &str) -> Output {
-        let spill = match spill_dir {
-            Some(spill_dir) => Spill::Ready(spill_dir, name_hint.to_owned()),
-            None => Spill::Off,
-        };
-        Output { cleaner: Cleaner::default(), tail: String::new(), total_bytes: 0, spill }
+        Output {
+            cleaner: Cleaner::default(),
+            tail: String::new(),
+            total_bytes: 0,
+            spill_dir,
+            name_hint: name_hint.to_owned(),
+            spill: Spill::Ready,
+        }
     }
 
     /// Takes bytes as they come.
@@ -66,17 +73,29 @@ impl Output {
         self.append(&cleaned);
     }
 
+    /// What came since it was last taken; what comes later has a file of its own.
+    pub(super) fn take_new(&mut self) -> Kept {
+        let mut cleaned = String::new();
+        self.cleaner.flush_line(&mut cleaned);
+        self.append(&cleaned);
+        self.take()
+    }
+
     /// The end of the output.
     pub(super) fn finish(mut self) -> Kept {
         let mut cleaned = String::new();
         self.cleaner.finish(&mut cleaned);
         self.append(&cleaned);
-        let cut = cut_to_keep(&self.tail);
-        let output = self.tail.split_off(cut);
-        let omitted_bytes = self.total_bytes - output.len() as u64;
-        let spill = match self.spill {
+        self.take()
+    }
+
+    fn take(&mut self) -> Kept {
+        let mut tail = std::mem::take(&mut self.tail);
+        let output = tail.split_off(cut_to_keep(&tail));
+        let omitted_bytes = std::mem::take(&mut self.total_bytes) - output.len() as u64;
+        let spill = match std::mem::replace(&mut self.spill, Spill::Ready) {
             Spill::Open { path, .. } | Spill::Stopped(path) => Some(path),
-            Spill::Off | Spill::Ready(..) => None,
+            Spill::Off | Spill::Ready => None,
         };
         Kept { output, omitted_bytes, spill }
     }
@@ -100,16 +119,18 @@ impl Output {
 
     /// Starts the file with what came so far, all of which is still in the tail.
     fn open_spill(&mut self) {
-        if let Spill::Ready(spill_dir, name_hint) = &self.spill {
-            self.spill = match spill_dir.create(name_hint) {
-                Ok((path, file)) => Spill::Open { path, file, written_bytes: 0 },
-                // Without a file the end of the output is still worth having.
-                Err(_) => Spill::Off,
-            };
-            let tail = std::mem::take(&mut self.tail);
-            self.write_spill(&tail);
-            self.tail = tail;
+        if !matches!(self.spill, Spill::Ready) {
+            return;
         }
+        let created = self.spill_dir.as_ref().map(|place| place.create(&self.name_hint));
+        self.spill = match created {
+            Some(Ok((path, file))) => Spill::Open { path, file, written_bytes: 0 },
+            // Without a file the end of the output is still worth having.
+            Some(Err(_)) | None => Spill::Off,
+        };
+        let tail = std::mem::take(&mut self.tail);
+        self.write_spill(&tail);
+        self.tail = tail;
     }
 
     fn write_spill(&mut self, text: &str) {
@@ -156,6 +177,27 @@ mod tests {
         let mut output = Output::new(None, "x");
         output.push(b"one\ntwo");
         let kept = Kept { output: "one\ntwo".to_owned(), omitted_bytes: 0, spill: None };
+        assert_eq!(output.finish(), kept);
+    }
+
+    #[test]
+    fn what_was_taken_does_not_come_again() {
+        let mut output = Output::new(None, "x");
+        let mut check = |bytes: &[u8], expected: &str| {
+            output.push(bytes);
+            let kept = output.take_new();
+            assert_eq!((kept.output.as_str(), kept.omitted_bytes), (expected, 0));
+        };
+        check(b"one\ntw", "one\ntw");
+        check(b"", "");
+        check(b"o\n10%\r", "o\n10%");
+        check(b"20%\xC3", "20%");
+        check(b"\xA9\x1B[3", "\u{E9}");
+        check(b"1mred", "red");
+        output.push(&[b'x'; KEPT_BYTES + 1]);
+        assert_eq!(output.take_new().omitted_bytes, 1);
+        output.push(b"end");
+        let kept = Kept { output: "end".to_owned(), omitted_bytes: 0, spill: None };
         assert_eq!(output.finish(), kept);
     }
 
