@@ -55,13 +55,14 @@ async fn a_disconnect_ends_a_command_within_a_second() {
     {
         let mark = format!("30{}{}", u8::from(stream), how as u8);
         let script = format!(
-            "[[turn]]\ncalls = [{{ tool = \"bash\", input = {{ command = \"setsid sleep {mark}.25 & \
-             touch started; sleep {mark}.75\" }} }}]\n"
+            "[[turn]]\ncalls = [{{ tool = \"bash\", input = {{ command = \"exec sleep {mark}.5\", \
+             background = true }} }}, {{ tool = \"bash\", input = {{ command = \"setsid sleep \
+             {mark}.25 & touch started; sleep {mark}.75\" }} }}]\n"
         );
         let rig = Rig::start(&script, "").await;
         let mut socket = send(&rig, stream, "go").await;
         until("the command runs", || rig.workspace().join("started").exists()).await;
-        until("both sleep", || processes_with(&format!("sleep\0{mark}")) == 2).await;
+        until("all sleep", || processes_with(&format!("sleep\0{mark}")) == 3).await;
         if stream {
             let mut head = [0; 256];
             let read = socket.read(&mut head).await.unwrap();
@@ -79,8 +80,8 @@ async fn a_disconnect_ends_a_command_within_a_second() {
             panic!("{events:?}");
         };
         assert_eq!(*reason, Reason::Cancelled);
-        // The call that was stopped has its end too.
-        assert_eq!(events.iter().filter(|r| matches!(r.event, Event::CallEnded { .. })).count(), 1);
+        // The call that was stopped has its end too, and the job's was over.
+        assert_eq!(events.iter().filter(|r| matches!(r.event, Event::CallEnded { .. })).count(), 2);
     }
 }
 

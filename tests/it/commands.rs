@@ -114,3 +114,84 @@ async fn commands_come_back_whole_and_say_what_is_so() {
     })
     .await;
 }
+
+/// Jobs as a model meets them, one call after the other: the input, what its outcome must hold, and
+/// what it must not.
+const JOBS: [(&str, &[&str], &[&str]); 14] = [
+    ("{}", &["error: neither `command` nor `job` was given", "hint: give `command`"], &[]),
+    (r#"{"job":"job-1"}"#, &["error: there is no job `job-1`: none was started"], &[]),
+    (
+        r#"{"command":"echo up; until [ -e go ]; do sleep 0.01; done; echo gone; exit 3","background":true}"#,
+        &["[`job-1` runs in the background; `{\"job\":\"job-1\"}` shows what it did since"],
+        &["exit code"],
+    ),
+    (r#"{"job":"job-1"}"#, &["[`job-1` has been running for "], &["exit code"]),
+    (r#"{"command":"echo x","job":"job-1"}"#, &["error: `command` and `job` were both given"], &[]),
+    (r#"{"command":"echo go > go"}"#, &["[no output]"], &["still running"]),
+    (r#"{"job":"job-1","wait":60}"#, &["gone\n[`job-1` ended after ", " s]\nexit code 3\n"], &[]),
+    (r#"{"job":"job-1"}"#, &["[no new output]\n[`job-1` ended", "exit code 3"], &["gone"]),
+    (
+        r#"{"command":"trap '' TERM; (trap '' TERM; sleep 3401) & setsid sleep 3402 & wait; wait","background":true}"#,
+        &["[`job-2` runs in the background"],
+        &[],
+    ),
+    (
+        r#"{"job":"job-7"}"#,
+        &["error: there is no job `job-7`; there are `job-1` (ended), `job-2` (runs `trap"],
+        &[],
+    ),
+    (r#"{"job":"job-2","wait":1}"#, &["[`job-2` has been running for "], &[]),
+    (r#"{"job":"job-2","stop":true}"#, &["[`job-2` ended after "], &["still running"]),
+    // A flood is cut, and lies in a file.
+    (
+        r#"{"command":"yes | head -c 300000; exec sleep 3403","background":true,"timeout":1}"#,
+        &[],
+        &["job-2"],
+    ),
+    (
+        r#"{"job":"job-3","wait":60}"#,
+        &["[`job-3` was killed at its time-out, after 1"],
+        &["still running"],
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_are_started_asked_and_stopped() {
+    let mut script = String::new();
+    for (input, ..) in &JOBS {
+        let input = json!(input);
+        writeln!(script, "[[turn]]\ncalls = [{{ tool = \"bash\", arguments = {input} }}]").unwrap();
+    }
+    script.push_str(
+        "[[turn]]\ncalls = [{ tool = \"bash\", input = { command = \"exec sleep 3404\", \
+         background = true } }]\n[[turn]]\ntext = \"done\"\n",
+    );
+    let rig = Rig::start(&script, "").await;
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!(reply.status, 200, "{:#}", reply.body);
+    let outcomes = rig.outcomes(&reply.run).await;
+    assert_eq!(outcomes.len(), JOBS.len() + 1);
+    for ((input, holds, lacks), (_, text)) in JOBS.iter().zip(&outcomes) {
+        for part in *holds {
+            assert!(text.contains(part), "{input}: no `{part}` in\n{text}");
+        }
+        for part in *lacks {
+            assert!(!text.contains(part), "{input}: `{part}` in\n{text}");
+        }
+    }
+    // It comes as soon as it can, and once.
+    let told = outcomes[2..7].iter().filter(|(_, text)| text.lines().any(|line| line == "up"));
+    assert_eq!(told.count(), 1, "{outcomes:#?}");
+    let flood: Vec<_> = outcomes[12..14].iter().map(|(_, text)| text).collect();
+    let is_cut = |text: &&&String| text.contains("all of it is in `.harness/spill/001-yes.txt`");
+    assert!(flood.iter().any(|text| is_cut(&text)), "{flood:?}");
+    assert!(flood.iter().all(|text| text.len() < 32 * 1024));
+    for ended in ["3401", "3402", "3403"] {
+        assert_eq!(processes_with(&format!("sleep\0{ended}")), 0, "{ended}");
+    }
+    // A job lives on after its run, and can be asked about in the next.
+    assert_eq!(processes_with("sleep\x003404"), 1);
+    let path = format!("/v1/sessions/{}", reply.session);
+    assert_eq!(rig.ask("DELETE", &path, None).await.0, 200);
+    until("it ends with the session", || processes_with("sleep\x003404") == 0).await;
+}

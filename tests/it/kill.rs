@@ -3,7 +3,7 @@
 use harness::event::{CallEnding, Event, Reason};
 use serde_json::json;
 
-use crate::rig::{Rig, until};
+use crate::rig::{Rig, processes_with, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_closes_its_run_at_the_next_start() {
@@ -53,6 +53,27 @@ async fn a_killed_server_closes_its_run_at_the_next_start() {
     // The workspace is free, and the session is the same.
     let again = rig.chat(&rig.body("something else")).await;
     assert_eq!(again.session, summary["session"].as_str().unwrap());
+}
+
+/// A killed server cannot end anything; its jobs, and what commands left, end without it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_in_the_background_ends_with_a_killed_server() {
+    let script = r#"
+        [[turn]]
+        calls = [
+            { tool = "bash", input = { command = "setsid sleep 3501 & exec sleep 3501", background = true } },
+            { tool = "bash", input = { command = "setsid sleep 3502 >/dev/null 2>&1 &" } },
+        ]
+        [[turn]]
+        text = "done"
+    "#;
+    let mut rig = Rig::start(script, "").await;
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!((reply.status, reply.answer()), (200, "done"), "{:#}", reply.body);
+    until("the job runs", || processes_with("sleep\x003501") == 2).await;
+    until("what was left runs", || processes_with("sleep\x003502") == 1).await;
+    rig.kill();
+    until("nothing is left", || processes_with("sleep\x00350") == 0).await;
 }
 
 /// Rounds of the test below; each kills one server.

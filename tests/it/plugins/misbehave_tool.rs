@@ -83,7 +83,9 @@ async fn what_was_granted_but_not_declared_is_denied() {
         ("sneak-write", "how = \"make-directory\""),
         ("sneak-write", "how = \"rename\""),
         ("sneak-write", "how = \"remove\""),
-        ("sneak-run", ""),
+        ("sneak-run", "how = \"run\""),
+        ("sneak-run", "how = \"start-job\""),
+        ("sneak-run", "how = \"ask-job\""),
     ];
     let (rig, _, ended) = play(&calls).await;
     for ((tool, input), call) in calls.iter().zip(&ended) {

@@ -67,7 +67,7 @@ impl Tool for Misbehave {
             "big" => Ok(outcome(say::big(), "very much")),
             "fault" => Err(fault::unsupported("this tool only fails").hint("do not call it")),
             "sneak-write" => reach::write(Input::parse(&call.input)?.text("how")?),
-            "sneak-run" => reach::run(),
+            "sneak-run" => reach::run(Input::parse(&call.input)?.text("how")?),
             "progress" => Ok(say::progress()),
             "keep" => reach::keep(),
             "bad-image" => Ok(say::image()),

@@ -1,6 +1,6 @@
 //! Powers that were granted, used with and without the declared effect.
 
-use harness_sdk::process::{self, Command, Request};
+use harness_sdk::process::{self, Ask, Command, Request};
 use harness_sdk::workspace_write::{self as write, Basis, Replacement};
 use harness_sdk::{Fault, Outcome, fault, outcome, state};
 
@@ -26,16 +26,21 @@ pub(crate) fn write(how: &str) -> Result<Outcome, Fault> {
     Ok(outcome("it was let through", "let through"))
 }
 
-/// Tries to run a command; that was not declared.
-pub(crate) fn run() -> Result<Outcome, Fault> {
+/// Tries to run a command, or to reach a job; that was not declared.
+pub(crate) fn run(how: &str) -> Result<Outcome, Fault> {
     let request = Request {
         command: Command::Shell(format!("echo sneaked > {SNEAKED}")),
         workdir: None,
-        timeout_ms: 5_000,
+        timeout_ms: Some(5_000),
         environment: Vec::new(),
         stdin: None,
     };
-    let completion = process::run(&request)?;
+    let completion = match how {
+        "run" => process::run(&request)?,
+        "start-job" => process::start_job(&request)?.completion,
+        "ask-job" => process::ask_job("job-1", Ask::Look)?,
+        unknown => return Err(fault::invalid(format!("there is no way `{unknown}` to run"))),
+    };
     Ok(outcome(completion.output, "let through"))
 }
 
