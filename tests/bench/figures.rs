@@ -56,6 +56,9 @@ fn main() {
             let turn = turns("bash", BASH).await;
             let bare = bare_bash();
             println!("bash: a turn over a bare one  {:.2} ms, ×{:.2}", turn - bare, turn / bare);
+            for posture in ["full", "partial", "none"] {
+                bash_behind(posture, bare).await;
+            }
         }
         if is_chosen("sessions") {
             open_sessions(100).await;
@@ -111,6 +114,23 @@ async fn turns(name: &str, call: &str) -> f64 {
     medians[0]
 }
 
+/// A run of 50 commands behind these walls, and how much the first waited for them.
+async fn bash_behind(posture: &str, bare: f64) {
+    let mock = scripted(BASH, 50).await;
+    let walls = [("HARNESS_SHELL_SANDBOX", posture), ("HARNESS_SHELL_ALLOW_UNSANDBOXED", "true")];
+    let served = Served::with(&mock.base_url(), &walls).await;
+    served.run("task").await;
+    let mut gaps = gaps(&mock.requests());
+    let first = gaps.remove(0);
+    let shown = spread(&mut gaps, "ms");
+    let turn = median(&mut gaps);
+    println!(
+        "bash, walls {posture:<8}          {shown}; over a bare one {:.2} ms, ×{:.2}; the first {first:.2} ms",
+        turn - bare,
+        turn / bare
+    );
+}
+
 /// Milliseconds of a bare `bash -c true`.
 fn bare_bash() -> f64 {
     let mut times: Vec<f64> = (0..51)
@@ -143,7 +163,8 @@ async fn open_sessions(count: usize) {
 /// So many runs side by side, each of `count` reads, each in a workspace of its own.
 async fn at_once(name: &str, runs: usize, count: usize) {
     let mock = scripted(READ, count).await;
-    let served = Served::for_runs(&mock.base_url(), &(runs + 1).max(64).to_string()).await;
+    let room = (runs + 1).max(64).to_string();
+    let served = Served::with(&mock.base_url(), &[("HARNESS_SERVER_MAX_RUNS", &room)]).await;
     served.run("warm").await;
     let before = served.processor_ms();
     let took = served.run_at_once(name, runs).await.as_secs_f64();

@@ -31,11 +31,11 @@ impl Drop for Served {
 impl Served {
     /// Starts a server for that upstream, as it is by default, and waits until it is ready.
     pub async fn start(base_url: &str) -> Served {
-        Served::for_runs(base_url, "64").await
+        Served::with(base_url, &[]).await
     }
 
-    /// The same, for so many runs at one time.
-    pub async fn for_runs(base_url: &str, runs: &str) -> Served {
+    /// The same, with these variables.
+    pub async fn with(base_url: &str, variables: &[(&str, &str)]) -> Served {
         let root = tempfile::tempdir().unwrap();
         let started = Instant::now();
         let mut child = Command::new(binary())
@@ -43,8 +43,8 @@ impl Served {
             .args(["--upstream-base-url", base_url, "--upstream-model", "scripted"])
             .env("HARNESS_AGENT_MAX_TURNS", "1000")
             .env("HARNESS_AGENT_MAX_TOTAL_TOKENS", "1000000000")
-            .env("HARNESS_SERVER_MAX_RUNS", runs)
             .env("HARNESS_STATE_DIR", root.path().join("state"))
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

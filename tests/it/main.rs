@@ -21,6 +21,7 @@ mod line;
 mod plugins;
 mod runs;
 mod safety;
+mod sandbox;
 mod secrets;
 mod sessions;
 mod tidy;

@@ -116,7 +116,8 @@ impl Rig {
     }
 
     async fn start_whole(addr: &str, script: &str, config: impl FnOnce(&Path) -> String) -> Rig {
-        let root = tempfile::tempdir().unwrap();
+        // Not under `/tmp`, which commands have one of their own of.
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let config = config(root.path());
         let script = Script::parse(script).unwrap_or_else(|err| panic!("{err}"));
         let mock = mock::start(script, "127.0.0.1:0".parse().unwrap()).await.unwrap();

@@ -176,8 +176,7 @@ impl Shell {
             Posture::None => None,
         };
         if let Some(tmp) = tmp_within {
-            environment.retain(|(name, _)| name != "TMPDIR");
-            environment.push(("TMPDIR".to_owned(), tmp));
+            environment::move_scratch(&mut environment, &tmp, &sandbox.write);
         }
         Shell {
             environment,

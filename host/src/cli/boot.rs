@@ -45,7 +45,11 @@ impl Boot {
             tracing::warn!(run, ?in_flight, "a run was cut off when the server died; closed now");
         }
         let masked = places.own().into_iter().map(Path::to_owned).chain(own_files);
-        let masked = masked.chain(config.audit_log.clone()).collect();
+        let mut masked: Vec<_> = masked.chain(config.audit_log.clone()).collect();
+        if config.tokens.len() > 1 {
+            // The workspaces of others are there.
+            masked.extend(config.workspace_roots.iter().cloned());
+        }
         let scratch = places.temporary("scratch")?;
         let containment = Containment::find(&config.shell, &environment, masked, &scratch)?;
         containment.report();

@@ -66,6 +66,40 @@ const SET: [(&str, &str); 11] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
 ];
 
+/// Caches that programs insist on writing, by the variable that says where, and where they are in a
+/// home.
+const CACHES: [(&str, &str); 4] = [
+    ("npm_config_cache", ".npm"),
+    ("YARN_CACHE_FOLDER", ".cache/yarn"),
+    ("GOCACHE", ".cache/go-build"),
+    ("UV_CACHE_DIR", ".cache/uv"),
+];
+
+/// Points programs to `tmp` for what they throw away later, since the home cannot be written; but
+/// for caches that lie in `write`, and those that were pointed somewhere already.
+pub(super) fn move_scratch(
+    environment: &mut Vec<(String, String)>,
+    tmp: &str,
+    write: &[std::path::PathBuf],
+) {
+    environment.retain(|(name, _)| name != "TMPDIR");
+    environment.push(("TMPDIR".to_owned(), tmp.to_owned()));
+    let value = |name| environment.iter().find(|(it, _)| it == name).map(|(_, value)| value);
+    let home = std::path::PathBuf::from(value("HOME").map_or("/", String::as_str));
+    let moved = CACHES.iter().filter(|(name, place)| {
+        let place = home.join(place);
+        value(name).is_none() && !write.iter().any(|write| place.starts_with(write))
+    });
+    let moved: Vec<_> = moved
+        .map(|(name, place)| ((*name).to_owned(), format!("{tmp}/{}", place.replace('/', "-"))))
+        .collect();
+    environment.extend(moved);
+    if nix::unistd::geteuid().is_root() {
+        // Root without its privileges cannot give files away, and tar would try.
+        environment.push(("TAR_OPTIONS".to_owned(), "--no-same-owner".to_owned()));
+    }
+}
+
 /// Reduces the environment of the server to what a command may see. `CI` is left out with
 /// everything else: some tools refuse to write files when it is set.
 pub fn allowed_environment(host: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
@@ -78,6 +112,24 @@ pub fn allowed_environment(host: impl Iterator<Item = (String, String)>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn caches_move_unless_they_may_be_written_or_were_moved() {
+        let own = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+        };
+        let mut environment: Vec<(String, String)> =
+            own(&[("HOME", "/h"), ("TMPDIR", "/t"), ("GOCACHE", "/g")]);
+        move_scratch(&mut environment, "/tmp", &["/h/.cache".into()]);
+        environment.retain(|(name, _)| name != "TAR_OPTIONS");
+        let expected: Vec<(String, String)> = own(&[
+            ("HOME", "/h"),
+            ("GOCACHE", "/g"),
+            ("TMPDIR", "/tmp"),
+            ("npm_config_cache", "/tmp/.npm"),
+        ]);
+        assert_eq!(environment, expected);
+    }
 
     #[test]
     fn keys_stay_out() {

@@ -52,7 +52,9 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
             rules = allow(rules, Path::new(path), all)?;
         }
     } else {
-        for path in beside(Path::new("/"), &plan.masked) {
+        // Disks are there to be read by root.
+        let masked: Vec<_> = plan.masked.iter().cloned().chain([PathBuf::from("/dev")]).collect();
+        for path in beside(Path::new("/"), &masked) {
             rules = allow(rules, &path, read)?;
         }
         for path in &plan.read {
