@@ -25,6 +25,7 @@ mod drain;
 mod environment;
 mod jobs;
 mod output;
+mod startup;
 
 pub use environment::allowed_environment;
 pub use jobs::{Ask, Job};
@@ -116,7 +117,7 @@ pub struct Completion {
     pub spill: Option<String>,
     /// Processes of this command that run on after it.
     pub still_running: u32,
-    /// What the sandbox did to it, in words for a model.
+    /// What else is to be said of it, in words for a model: what the sandbox did to it.
     pub notes: Vec<String>,
     /// Milliseconds from start to return; of a job, to its end or to now.
     pub duration_ms: u32,
@@ -130,7 +131,7 @@ impl Completion {
         notes: Vec<String>,
         ran: Duration,
     ) -> Completion {
-        let Kept { output, omitted_bytes, spill } = kept;
+        let Kept { output, omitted_bytes, spill, .. } = kept;
         let duration_ms = u32::try_from(ran.as_millis()).unwrap_or(u32::MAX);
         Completion { ending, output, omitted_bytes, spill, still_running, notes, duration_ms }
     }
@@ -220,7 +221,7 @@ impl Shell {
             false => timeout(COUNTING, call.count()).await.unwrap_or(1),
         };
         let kept = drain.take();
-        let notes = self.notes(Some(&session), &kept.output, ending);
+        let notes = self.notes(Some(&session), &kept, ending);
         if still_running > 0 {
             self.keep(Left { call, _drain: drain });
         }
@@ -248,7 +249,11 @@ impl Shell {
             Command::Shell(script) => vec!["bash".to_owned(), "-c".to_owned(), script.clone()],
             Command::Argv(arguments) => arguments.clone(),
         };
-        let environment = self.environment.iter().chain(&request.environment).cloned().collect();
+        let mut environment = [&self.environment[..], &request.environment].concat();
+        if startup::applies_to(request) {
+            let (name, value) = startup::VARIABLE;
+            environment.push((name.to_owned(), value.to_owned()));
+        }
         Ok(Start { argv, environment, directory })
     }
 
@@ -264,8 +269,14 @@ impl Shell {
         loop {
             let session = self.session(jail, is_first).await?;
             let (reader, writer) = io::pipe().map_err(failed)?;
-            let (input, feed) = match request.stdin {
-                Some(_) => io::pipe().map(|(read, write)| (Some(read.into()), Some(write))),
+            let stdin = match startup::applies_to(request) {
+                true => Some(startup::TEXT.into()),
+                false => request.stdin.clone(),
+            };
+            let (input, feed) = match stdin {
+                Some(bytes) => {
+                    io::pipe().map(|(read, write)| (Some(read.into()), Some((write, bytes))))
+                }
                 None => Ok((None, None)),
             }
             .map_err(failed)?;
@@ -273,8 +284,8 @@ impl Shell {
                 Ok(call) => {
                     let spill_dir = jail.spill_dir.as_ref();
                     let drain = Drain::start(reader, spill_dir, &request.command);
-                    if let (Some(feed_into), Some(bytes)) = (feed, request.stdin.clone()) {
-                        feed_from(feed_into, bytes).map_err(failed)?;
+                    if let Some((pipe, bytes)) = feed {
+                        feed_from(pipe, bytes).map_err(failed)?;
                     }
                     return Ok((session, call, drain.map_err(failed)?));
                 }
@@ -324,11 +335,13 @@ impl Shell {
         }
     }
 
-    /// What the sandbox did to a command that printed this.
-    fn notes(&self, session: Option<&Session>, output: &str, ending: Ending) -> Vec<String> {
-        let mut notes = session.map(Session::excesses).unwrap_or_default();
+    /// What to say of a command that printed this.
+    fn notes(&self, session: Option<&Session>, kept: &Kept, ending: Ending) -> Vec<String> {
+        let mut notes: Vec<_> =
+            kept.pipeline.as_deref().and_then(startup::note).into_iter().collect();
+        notes.extend(session.map(Session::excesses).unwrap_or_default());
         let is_bad = !matches!(ending, Ending::Exited(0) | Ending::Running);
-        notes.extend(refusals(&self.sandbox, output, is_bad));
+        notes.extend(refusals(&self.sandbox, &kept.output, is_bad));
         notes.extend(self.put_git_back());
         notes
     }

@@ -39,7 +39,7 @@ in_each_posture! {
     what_comes_back where_and_with_what what_is_refused background_children_do_not_hold_the_call
     a_chatty_child_lives_on at_the_time_out_everything_goes term_leaves_time_for_last_words
     calls_do_not_end_each_other dropping_the_call_ends_it a_flood_is_bounded_and_spilled
-    git_does_not_wait_for_an_editor
+    git_does_not_wait_for_an_editor the_parts_of_a_pipeline_are_noted scripts_are_what_they_are
 }
 
 pub(crate) fn sandbox(posture: Posture) -> Sandbox {
@@ -326,4 +326,75 @@ async fn git_does_not_wait_for_an_editor(posture: Posture) {
     assert!(done.output.contains("needs an editor"), "{}", done.output);
     assert!(!done.output.contains("code:0"), "{}", done.output);
     assert!(done.output.contains("same\namended\n"), "{}", done.output);
+}
+
+/// A script, and the exit codes of its last pipeline where they are noted.
+const PIPELINES: [(&str, Option<&str>); 19] = [
+    ("false | cat", Some("1, 0")),
+    ("true | cat", None),
+    // `head` ends the one before it, as it should.
+    ("yes | head -1", None),
+    ("seq 1000000 | (exit 3) | cat >/dev/null", Some("141, 3, 0")),
+    ("no-such-program 2>/dev/null | cat", Some("127, 0")),
+    ("sh -c 'kill -9 $$' | cat", Some("137, 0")),
+    ("printf text; (exit 2) | cat # and a comment", Some("2, 0")),
+    ("if true; then false | cat; fi", Some("1, 0")),
+    ("for i in 1 2; do false | cat; done\n\n", Some("1, 0")),
+    ("set -eux; false | cat", Some("1, 0")),
+    ("IFS=0; false | cat", Some("1, 0")),
+    ("printf() { exit 9; }; false | cat", Some("1, 0")),
+    // A failure speaks for itself.
+    ("true | false", None),
+    ("set -o pipefail; false | cat", None),
+    ("false | cat; exit 4", None),
+    // It is not the last one.
+    ("false | cat; echo after", None),
+    ("false | cat || echo other", Some("1, 0")),
+    // Somebody else has the end of the script, or its output.
+    ("trap 'echo bye' EXIT; false | cat", None),
+    ("exec > log; false | cat", None),
+];
+
+async fn the_parts_of_a_pipeline_are_noted(posture: Posture) {
+    let w = Workspace::new();
+    let shell = shell(&w, posture);
+    for (script, codes) in PIPELINES {
+        let done = shell.run(&w.jail, request(script)).await.expect("ran");
+        let words = "the parts of the last pipeline ended with exit codes ";
+        let noted = codes.map(|codes| format!("{words}{codes}"));
+        assert_eq!(done.notes, Vec::from_iter(noted), "{script}: {}", done.output);
+        assert!(!done.output.contains("pipeline"), "{script}: {}", done.output);
+    }
+    assert_eq!(w.text("log"), "");
+}
+
+/// Whatever bash is told before a script, the script is none the wiser.
+async fn scripts_are_what_they_are(posture: Posture) {
+    let w = Workspace::new();
+    let shell = shell(&w, posture);
+    for (script, code, output) in [
+        ("echo $LINENO; echo $0 $# $-", 0, "1\nbash 0 hBc\n"),
+        ("echo ${BASH_ENV-none}; env | grep -c BASH_ENV", 1, "none\n0\n"),
+        ("echo \"$BASH_EXECUTION_STRING\"", 0, "echo \"$BASH_EXECUTION_STRING\"\n"),
+        ("[ -c /dev/stdin ] && read x; echo $?", 0, "1\n"),
+        ("ls /proc/self/fd | tr '\\n' ' '", 0, "0 1 2 3 "),
+        ("true\nno-such", 127, "bash: line 2: no-such: command not found\n"),
+        ("echo (", 2, "bash: -c: line 1: `echo ('\n"),
+        ("if true; then\n", 2, "bash: -c: line 2: syntax error: unexpected end of file\n"),
+        ("cat <<X\nin\nX", 0, "in\n"),
+        ("echo a\\", 0, "a\\\n"),
+        ("set -e; false | cat; echo on; false; echo off", 1, "on\n"),
+        ("false | cat; echo $? ${PIPESTATUS[@]}", 0, "0 0\n"),
+        ("false | true; echo ${PIPESTATUS[@]}", 0, "1 0\n"),
+        ("set -x; : | cat", 0, "+ :\n+ cat\n"),
+        ("trap 'echo E' ERR; false", 1, "E\n"),
+        ("trap 'echo T; exit 5' EXIT; false | cat", 5, "T\n"),
+        ("exec bash -c 'exit 6'", 6, ""),
+        ("bash -c 'false | cat'; sh -c 'echo x | cat'", 0, "x\n"),
+    ] {
+        let done = shell.run(&w.jail, request(script)).await.expect("ran");
+        assert_eq!(done.ending, Ending::Exited(code), "{script}: {}", done.output);
+        assert!(done.output.ends_with(output), "{script}: {:?}", done.output);
+        assert_eq!(done.notes, Vec::<String>::new(), "{script}");
+    }
 }

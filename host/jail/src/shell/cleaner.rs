@@ -6,6 +6,8 @@
 
 use std::str::from_utf8;
 
+use super::startup::SEQUENCE;
+
 /// The longest line that a carriage return can still take back, in bytes; what is longer is given
 /// out as it comes.
 const MAX_LINE_BYTES: usize = 16 * 1024;
@@ -13,6 +15,9 @@ const MAX_LINE_BYTES: usize = 16 * 1024;
 /// The longest escape sequence with text, in characters: a terminal title, a link. What is longer
 /// is an opening that was never meant as one.
 const MAX_STRING_CHARS: usize = 4096;
+
+/// The most characters of such a string that are looked at.
+const MAX_SAID_CHARS: usize = 1024;
 
 /// A stream of output being cleaned.
 #[derive(Debug, Default)]
@@ -24,6 +29,10 @@ pub(super) struct Cleaner {
     line: String,
     /// A carriage return came, and what follows decides what it means.
     has_return: bool,
+    /// The beginning of the string that is under way.
+    string: String,
+    /// What the last string with [`SEQUENCE`] said after it.
+    said: Option<String>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +93,7 @@ impl Cleaner {
             self.char(char::REPLACEMENT_CHARACTER, out);
         }
         out.push_str(&std::mem::take(&mut self.line));
-        *self = Cleaner::default();
+        *self = Cleaner { said: self.said.take(), ..Cleaner::default() };
     }
 
     /// Runs of plain text are taken whole: almost all output is that.
@@ -129,19 +138,40 @@ impl Cleaner {
                 _ => self.resume(c, out),
             },
             State::String(len) => match c {
-                '\x07' | '\u{9C}' => self.state = State::Text,
+                '\x07' | '\u{9C}' => self.end_string(),
                 '\x1B' => self.state = State::StringEscape(len),
                 '\n' | '\r' => self.resume(c, out),
                 _ if len >= MAX_STRING_CHARS => self.resume(c, out),
-                _ => self.state = State::String(len + 1),
+                _ => {
+                    if len == 0 {
+                        self.string.clear();
+                    }
+                    if len < MAX_SAID_CHARS {
+                        self.string.push(c);
+                    }
+                    self.state = State::String(len + 1);
+                }
             },
-            State::StringEscape(_) if c == '\\' => self.state = State::Text,
+            State::StringEscape(_) if c == '\\' => self.end_string(),
             // Not the end of the string after all, but a sequence of its own.
             State::StringEscape(_) => {
                 self.state = State::Escape;
                 self.char(c, out);
             }
         }
+    }
+
+    fn end_string(&mut self) {
+        self.state = State::Text;
+        if let Some(said) = self.string.strip_prefix(SEQUENCE) {
+            self.said = Some(said.to_owned());
+        }
+        self.string.clear();
+    }
+
+    /// What the last string with [`SEQUENCE`] said; once.
+    pub(super) fn take_said(&mut self) -> Option<String> {
+        self.said.take()
     }
 
     /// The sequence was none: `c` counts as text.

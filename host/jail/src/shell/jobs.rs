@@ -150,7 +150,7 @@ impl Shell {
         let (ending, ran) = over.unwrap_or((Ending::Running, job.started.elapsed()));
         let session = self.session.lock().await.clone();
         let kept = job.drain.take_new();
-        let notes = self.notes(session.as_deref(), &kept.output, ending);
+        let notes = self.notes(session.as_deref(), &kept, ending);
         Completion::new(ending, kept, still_running, notes, ran)
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Kept {
     pub(super) output: String,
     pub(super) omitted_bytes: u64,
     pub(super) spill: Option<String>,
+    /// How the parts of the last pipeline ended, if that was said.
+    pub(super) pipeline: Option<String>,
 }
 
 /// An output as it grows.
@@ -97,7 +99,7 @@ impl Output {
             Spill::Open { path, .. } | Spill::Stopped(path) => Some(path),
             Spill::Off | Spill::Ready => None,
         };
-        Kept { output, omitted_bytes, spill }
+        Kept { output, omitted_bytes, spill, pipeline: self.cleaner.take_said() }
     }
 
     fn append(&mut self, cleaned: &str) {
@@ -176,7 +178,8 @@ mod tests {
     fn short_output_is_whole() {
         let mut output = Output::new(None, "x");
         output.push(b"one\ntwo");
-        let kept = Kept { output: "one\ntwo".to_owned(), omitted_bytes: 0, spill: None };
+        let kept =
+            Kept { output: "one\ntwo".to_owned(), omitted_bytes: 0, spill: None, pipeline: None };
         assert_eq!(output.finish(), kept);
     }
 
@@ -197,7 +200,7 @@ mod tests {
         output.push(&[b'x'; KEPT_BYTES + 1]);
         assert_eq!(output.take_new().omitted_bytes, 1);
         output.push(b"end");
-        let kept = Kept { output: "end".to_owned(), omitted_bytes: 0, spill: None };
+        let kept = Kept { output: "end".to_owned(), omitted_bytes: 0, spill: None, pipeline: None };
         assert_eq!(output.finish(), kept);
     }
 
