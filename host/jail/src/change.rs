@@ -11,7 +11,7 @@ use cap_std::fs::File;
 
 use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
-use crate::handles::Stat;
+use crate::handles::{self, Stat};
 use crate::jail::Jail;
 use crate::lines::{self, LineSet};
 use crate::observations::{Observations, Observed};
@@ -198,8 +198,7 @@ fn load(place: &Place, path: &JailPath) -> Result<Option<Current>, Fault> {
         return Err(too_large(path, stat.size_bytes));
     }
     let (file, stat) = place.open_file(path)?;
-    let mut bytes = Vec::with_capacity(stat.size_bytes.min(MAX_CHANGED_BYTES) as usize + 1);
-    std::io::Read::read_to_end(&mut std::io::Read::take(&file, MAX_CHANGED_BYTES + 1), &mut bytes)
+    let bytes = handles::read_up_to(&file, MAX_CHANGED_BYTES + 1, stat.size_bytes)
         .map_err(|err| Fault::from_io("read", path, &err))?;
     if bytes.len() as u64 > MAX_CHANGED_BYTES {
         return Err(too_large(path, bytes.len() as u64));

@@ -5,14 +5,15 @@
 //! is undone and the change refused. Nothing is ever written into the target itself.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use cap_std::fs::{Dir, File};
 use nix::errno::Errno;
 
-use crate::change::{Current, TEMPORARY_PREFIX, attributes, basis, is_temporary, load};
+use crate::change::{Current, TEMPORARY_PREFIX, attributes, basis, is_temporary};
+use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
 use crate::handles;
 use crate::jail::Jail;
@@ -22,6 +23,9 @@ use crate::version;
 
 /// How old a temporary file must be to count as left over: no write takes this long.
 const LEFTOVER_AGE: Duration = Duration::from_secs(600);
+
+/// What came out of an exchange is compared in blocks of this size.
+const COMPARED_BYTES: usize = 256 * 1024;
 
 /// Permission bits of a new file before the process's mask.
 const NEW_FILE_MODE: u32 = 0o666;
@@ -55,7 +59,7 @@ pub(super) fn install(
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     match current {
         None => put_new(&temporary, name).map_err(failed)?,
-        Some(current) => put_over(&temporary, name, place, path, current, &mut notes)?,
+        Some(current) => put_over(&temporary, name, path, current, &mut notes)?,
     }
     drop(temporary);
     let stat = handles::stat_of(&file).map_err(failed)?;
@@ -95,7 +99,6 @@ fn put_new(temporary: &Temporary<'_>, name: &str) -> io::Result<()> {
 fn put_over(
     temporary: &Temporary<'_>,
     name: &str,
-    place: &Place,
     path: &JailPath,
     current: &Current,
     notes: &mut Vec<String>,
@@ -104,7 +107,7 @@ fn put_over(
     let dir = temporary.dir;
     // The cheap look first: it spares the exchange and its undoing in the common case of a change.
     let now = handles::stat_at(dir, OsStr::new(name)).map_err(failed)?;
-    if !is_same(&now, current) && !has_same_bytes(dir, name, place, path, current) {
+    if !is_same(&now, current) && !has_same_bytes(dir, OsStr::new(name), current) {
         return Err(basis::changed(path));
     }
     match handles::exchange_at(dir, temporary.name(), OsStr::new(name)) {
@@ -114,7 +117,7 @@ fn put_over(
         }
         Err(err) => return Err(failed(err)),
     }
-    if has_same_bytes(dir, &temporary.name, place, path, current) {
+    if has_same_bytes(dir, temporary.name(), current) {
         return Ok(());
     }
     match handles::exchange_at(dir, temporary.name(), OsStr::new(name)) {
@@ -134,25 +137,26 @@ fn is_same(now: &handles::Stat, current: &Current) -> bool {
 }
 
 /// Whether the file at `name` has the bytes that were read.
-fn has_same_bytes(
-    dir: &Dir,
-    name: &str,
-    place: &Place,
-    path: &JailPath,
-    current: &Current,
-) -> bool {
-    let (Ok(dir), Ok(stat)) = (dir.try_clone(), handles::stat_at(dir, OsStr::new(name))) else {
-        return false;
+fn has_same_bytes(dir: &Dir, name: &OsStr, current: &Current) -> bool {
+    let same = || -> io::Result<bool> {
+        let mut file = handles::open_file_at(dir, name)?;
+        if handles::stat_of(&file)?.kind != EntryKind::File {
+            return Ok(false);
+        }
+        let mut left = &current.bytes[..];
+        let mut block = vec![0; COMPARED_BYTES];
+        loop {
+            match file.read(&mut block)? {
+                0 => return Ok(left.is_empty()),
+                len => match left.split_at_checked(len) {
+                    Some((head, rest)) if head == &block[..len] => left = rest,
+                    _ => return Ok(false),
+                },
+            }
+        }
     };
-    let there = Place {
-        dir,
-        name: Some(name.to_owned()),
-        real: place.real.clone(),
-        stat: Some(stat),
-        missing_parents: Vec::new(),
-        dangling: None,
-    };
-    matches!(load(&there, path), Ok(Some(found)) if found.bytes == current.bytes)
+    // What cannot be opened, as a link that was put there, is not what was read before.
+    same().unwrap_or(false)
 }
 
 pub(super) fn is_unknown_flag(err: &io::Error) -> bool {
