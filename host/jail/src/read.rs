@@ -4,7 +4,6 @@
 
 use std::io::{Seek, SeekFrom};
 
-use crate::change::is_temporary;
 use crate::entry::{Content, Entry, EntryKind};
 use crate::fault::Fault;
 use crate::handles;
@@ -12,6 +11,7 @@ use crate::jail::Jail;
 use crate::observations::Observations;
 use crate::path::JailPath;
 use crate::resolve::LastLink;
+use crate::unfinished::is_temporary;
 use crate::version;
 
 /// The most bytes one read returns: a guest must be able to hold them in its memory.

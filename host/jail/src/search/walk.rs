@@ -13,9 +13,9 @@ use std::time::Instant;
 use cap_std::fs::{Dir, FileType, FileTypeExt};
 
 use super::ignores::Ignores;
-use crate::change::is_temporary;
 use crate::entry::EntryKind;
 use crate::handles;
+use crate::unfinished::is_temporary;
 
 /// Files handed to a thread at a time.
 const CHUNK_FILES: usize = 64;
