@@ -7,11 +7,14 @@
     reason = "tests stand outside the jail, look at what it did, and say what they skip"
 )]
 
+mod attack;
 mod change;
 mod escape;
 mod faults;
+mod operations;
 mod private;
 mod process;
+mod random;
 mod read;
 mod search;
 mod workspace;
