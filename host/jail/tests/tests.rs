@@ -13,5 +13,6 @@ mod jobs;
 mod private;
 mod process;
 mod read;
+mod sandbox;
 mod search;
 mod workspace;

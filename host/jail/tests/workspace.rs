@@ -17,7 +17,12 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub(crate) fn new() -> Workspace {
-        let temp = TempDir::new().expect("a temporary directory");
+        Workspace::new_in(&std::env::temp_dir())
+    }
+
+    /// One that lies below `place`.
+    pub(crate) fn new_in(place: &Path) -> Workspace {
+        let temp = TempDir::new_in(place).expect("a temporary directory");
         for name in ["w", "spill", "tmp", "outside"] {
             fs::create_dir(temp.path().join(name)).expect("a directory");
         }
