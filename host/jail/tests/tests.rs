@@ -18,5 +18,6 @@ mod private;
 mod process;
 mod random;
 mod read;
+mod sandbox;
 mod search;
 mod workspace;

@@ -30,6 +30,7 @@ pub(super) const IGNORED: [Signal; 4] =
 /// The whole life of an init; its socket is its standard input. Must be the first thing that its
 /// program does: it needs to be the only thread.
 pub fn sandbox_init() -> ExitCode {
+    close_inherited();
     let Ok(control) = take_control() else {
         return ExitCode::FAILURE;
     };
@@ -63,12 +64,19 @@ pub fn sandbox_init() -> ExitCode {
     if frame::write(&control, &built).is_err() || !stands {
         return ExitCode::FAILURE;
     }
-    serve(&control, &plan.workspace);
+    serve(control, &plan.workspace);
     if plan.posture != Posture::Full {
         // With namespaces the end of the first process is the end of all.
         processes::kill_descendants();
     }
     ExitCode::SUCCESS
+}
+
+/// Closes what whoever started the server left open, and the server so handed on.
+#[expect(unsafe_code, reason = "`close_range` has no safe call")]
+fn close_inherited() {
+    // SAFETY: nothing in this process has opened anything yet, so nobody owns what is closed.
+    let _ = unsafe { nix::libc::syscall(nix::libc::SYS_close_range, 3, u32::MAX, 0) };
 }
 
 /// The socket on standard input, which is closed for everybody else.
@@ -106,10 +114,14 @@ fn build(plan: &Plan) -> Built {
 }
 
 /// Takes calls until the server lets go.
-fn serve(control: &UnixStream, workspace: &Path) {
-    while let Ok(Some(handles)) = receive(control) {
+fn serve(control: UnixStream, workspace: &Path) {
+    while let Ok(Some(handles)) = receive(&control) {
         match fork_here() {
-            Ok(ForkResult::Child) => attend::attend(handles, workspace),
+            Ok(ForkResult::Child) => {
+                // Or the server would not hear that the init is gone.
+                drop(control);
+                attend::attend(handles, workspace)
+            }
             // The handles close with the scope, and the server sees that nothing came of the call.
             Ok(ForkResult::Parent { .. }) | Err(_) => {}
         }
