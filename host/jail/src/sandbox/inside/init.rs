@@ -13,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 
+use nix::libc;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, fork};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -30,6 +31,7 @@ pub(super) const IGNORED: [Signal; 4] =
 /// The whole life of an init; its socket is its standard input. Must be the first thing that its
 /// program does: it needs to be the only thread.
 pub fn sandbox_init() -> ExitCode {
+    close_inherited();
     let Ok(control) = take_control() else {
         return ExitCode::FAILURE;
     };
@@ -69,6 +71,14 @@ pub fn sandbox_init() -> ExitCode {
         processes::kill_descendants();
     }
     ExitCode::SUCCESS
+}
+
+/// Closes what whoever started the server left open: it is no business of commands.
+#[expect(unsafe_code, reason = "there is no safe call that closes what nobody here opened")]
+fn close_inherited() {
+    const AFTER_STDERR: i32 = 3;
+    // SAFETY: nothing in this process owns a handle yet. A kernel without the call leaves them.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, AFTER_STDERR, i32::MAX, 0) };
 }
 
 /// The socket on standard input, which is closed for everybody else.
