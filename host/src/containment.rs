@@ -44,12 +44,10 @@ impl Containment {
     /// When walls were asked for by name and cannot be built.
     pub fn find(
         shell: &ShellConfig,
-        environment: &[(String, String)],
+        home: Option<&Path>,
         masked: Vec<PathBuf>,
         directory: &Path,
     ) -> Result<Containment, NoWalls> {
-        let home = environment.iter().find(|(name, _)| name == "HOME");
-        let home = home.map(|(_, home)| Path::new(home));
         let mut sandbox = Sandbox {
             posture: Posture::None,
             network: shell.network,

@@ -16,7 +16,7 @@ mod sessions;
 mod twice;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use harness_jail::Shell;
@@ -54,7 +54,8 @@ pub struct Harness {
     upstream: Upstream,
     redactor: Arc<Redactor>,
     environment: Vec<(String, String)>,
-    containment: Containment,
+    /// Found out while the server listens already; no run begins before.
+    containment: OnceLock<Containment>,
     /// None until every plugin is compiled and linked.
     plugins: watch::Sender<Option<Arc<Plugins>>>,
     sessions: Mutex<Sessions>,
@@ -85,8 +86,6 @@ pub struct Parts {
     pub redactor: Arc<Redactor>,
     /// What commands may see of the environment.
     pub environment: Vec<(String, String)>,
-    /// What they run in.
-    pub containment: Containment,
     /// Where commands and denials are told beside the record.
     pub audit: Option<Arc<Audit>>,
 }
@@ -94,8 +93,7 @@ pub struct Parts {
 impl Harness {
     /// Puts a harness together. It takes runs at once; they wait until [`Harness::load`] is done.
     pub fn new(parts: Parts) -> Arc<Harness> {
-        let Parts { config, places, ledger, upstream, redactor, environment, containment, audit } =
-            parts;
+        let Parts { config, places, ledger, upstream, redactor, environment, audit } = parts;
         Arc::new(Harness {
             permits: Arc::new(Semaphore::new(config.max_runs)),
             opening: tokio::sync::Mutex::new(()),
@@ -105,7 +103,7 @@ impl Harness {
             upstream,
             redactor,
             environment,
-            containment,
+            containment: OnceLock::new(),
             plugins: watch::Sender::new(None),
             sessions: Mutex::default(),
             holds: Arc::default(),
@@ -135,9 +133,20 @@ impl Harness {
         Ok(Arc::new(Workspace::new(jail, shell, self.redactor.clone())))
     }
 
+    /// Says what commands run in; before [`Harness::load`], and once. Without, none runs.
+    pub fn contain(&self, containment: Containment) {
+        let _ = self.containment.set(containment);
+    }
+
     /// Which walls stand around commands; None where none runs.
     pub fn walls(&self) -> Option<&'static str> {
-        self.containment.runs_commands().then(|| self.containment.posture().name())
+        let containment = self.containment.get()?;
+        containment.runs_commands().then(|| containment.posture().name())
+    }
+
+    /// Where the server's own things lie.
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The plugins, once they are loaded.

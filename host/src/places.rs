@@ -166,7 +166,15 @@ impl Places {
                 None
             }
         };
-        Jail::open(Path::new(directory), spill)
+        let jail = Jail::open(Path::new(directory), spill)?;
+        Ok(match self.state.subdirectory("unfinished") {
+            Ok(own) => jail.remembering_writes(own),
+            Err(err) => {
+                // Writes are right without it; a kill in the middle of one leaves a file behind.
+                tracing::warn!(session, "no place to remember unfinished writes: {err}");
+                jail
+            }
+        })
     }
 
     /// Where the commands of a session keep their temporary files. Made when it is not there.

@@ -299,10 +299,10 @@ async fn a_model_is_told_the_time_that_is_set() {
         };
         assert!(told.contains(says), "no `{says}` in {told}");
     };
-    check("", "\"Seconds, default 120\"").await;
-    check("[shell]\ntimeout_seconds = 7", "\"Seconds, default 7\"").await;
+    check("", "\"Seconds, default 120;").await;
+    check("[shell]\ntimeout_seconds = 7", "\"Seconds, default 7;").await;
     let own = "[shell]\ntimeout_seconds = 7\n[plugin.shell]\nconfig = { timeout_seconds = 9 }";
-    check(own, "\"Seconds, default 9\"").await;
+    check(own, "\"Seconds, default 9;").await;
     // The configuration refuses this one; the component does so too.
     let wrong = "[plugin.shell]\nconfig = { timeout_seconds = 601 }";
     check(wrong, "`timeout_seconds` must be from 1 to 600, it is 601").await;

@@ -5,14 +5,12 @@
 //! at. The parts stand beside: `basis` decides, `splice` makes bytes, `install` puts them in place,
 //! `diff` tells what happened, `tree` moves and removes.
 
-use std::ffi::OsStr;
-
 use cap_std::fs::File;
 
 use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
-use crate::handles::Stat;
-use crate::jail::Jail;
+use crate::handles::{self, Stat};
+use crate::jail::{Jail, must_not_name_directory};
 use crate::lines::{self, LineSet};
 use crate::observations::{Observations, Observed};
 use crate::path::JailPath;
@@ -27,9 +25,6 @@ mod splice;
 mod tree;
 
 pub use diff::{quoted, unified_diff};
-
-/// How the names of temporary files start; such names show nowhere.
-const TEMPORARY_PREFIX: &str = ".harness-tmp-";
 
 /// The largest file that is changed, in bytes: old and new are held in memory together.
 const MAX_CHANGED_BYTES: u64 = 64 * 1024 * 1024;
@@ -168,6 +163,7 @@ impl Jail {
             });
         }
         if current.is_none() {
+            must_not_name_directory(path)?;
             tree::create_parents(&mut place, path)?;
         }
         let installed = install::install(self, &place, path, current.as_ref(), &bytes)?;
@@ -184,11 +180,6 @@ impl Jail {
     }
 }
 
-/// Whether a name is one of our temporary files.
-pub(crate) fn is_temporary(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
-}
-
 /// Reads the file that is to be changed; `None` when nothing is there.
 fn load(place: &Place, path: &JailPath) -> Result<Option<Current>, Fault> {
     let Some(stat) = place.stat else {
@@ -198,8 +189,7 @@ fn load(place: &Place, path: &JailPath) -> Result<Option<Current>, Fault> {
         return Err(too_large(path, stat.size_bytes));
     }
     let (file, stat) = place.open_file(path)?;
-    let mut bytes = Vec::with_capacity(stat.size_bytes.min(MAX_CHANGED_BYTES) as usize + 1);
-    std::io::Read::read_to_end(&mut std::io::Read::take(&file, MAX_CHANGED_BYTES + 1), &mut bytes)
+    let bytes = handles::read_up_to(&file, MAX_CHANGED_BYTES + 1, stat.size_bytes)
         .map_err(|err| Fault::from_io("read", path, &err))?;
     if bytes.len() as u64 > MAX_CHANGED_BYTES {
         return Err(too_large(path, bytes.len() as u64));

@@ -5,7 +5,7 @@
 //! or the name `..` is refused here, whatever the caller checked before.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 
 use cap_std::fs::{Dir, File};
@@ -94,6 +94,15 @@ pub(crate) fn stat_of(handle: impl AsFd) -> io::Result<Stat> {
 /// caller checks what it got.
 pub(crate) fn open_file_at(dir: &Dir, name: &OsStr) -> io::Result<File> {
     open_at(dir, name, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty())
+}
+
+/// Reads what follows in an open file, up to `most` bytes; about `expected` are there.
+pub(crate) fn read_up_to(file: &File, most: u64, expected: u64) -> io::Result<Vec<u8>> {
+    // One byte more than expected tells the end without another buffer.
+    let mut bytes = Vec::with_capacity(expected.min(most) as usize + 1);
+    // The plain file reads into memory that was not cleared first.
+    file.try_clone()?.into_std().take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Creates a new file to write; fails when anything is there.

@@ -4,21 +4,21 @@
 //! by a host path. Commands alone need the host path, so it is kept for them. Reading, searching,
 //! changing and running stand in files of their own; this one opens the jail and finds places in it.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use nix::unistd::{User, geteuid};
 
+use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
-use crate::handles;
+use crate::handles::{self, Stat};
 use crate::path::JailPath;
 use crate::resolve::{self, LastLink, Place};
 use crate::spill::SpillDir;
+use crate::unfinished::Unfinished;
 
 /// Why a directory cannot be a workspace. Read by the client or the operator, who named it.
 #[derive(Debug, thiserror::Error)]
@@ -64,8 +64,8 @@ pub struct Jail {
     /// The absolute spellings under which the model may know the root.
     roots: Vec<String>,
     pub(crate) spill_dir: Option<SpillDir>,
-    /// Directories already swept of leftover temporary files, by device and inode.
-    pub(crate) swept: Mutex<HashSet<(u64, u64)>>,
+    /// Where writes are remembered, so that the next one to open the workspace can sweep.
+    pub(crate) unfinished: Option<Unfinished>,
 }
 
 impl Jail {
@@ -102,7 +102,7 @@ impl Jail {
             }
         }
         roots.dedup();
-        Ok(Jail { dir, root: canonical, roots, spill_dir, swept: Mutex::default() })
+        Ok(Jail { dir, root: canonical, roots, spill_dir, unfinished: None })
     }
 
     /// Whether the root's path still leads to the directory that is open: false once it was
@@ -135,30 +135,20 @@ impl Jail {
         JailPath::parse(raw, &self.roots)
     }
 
-    /// The same for a file that is to be written: a path such as `a/` or `a/.` can only name a
-    /// directory, and no file is made in its place.
-    ///
-    /// # Errors
-    /// As [`Jail::parse`]; `invalid-input` for the name of a directory.
-    pub fn parse_file(&self, raw: &str) -> Result<JailPath, Fault> {
-        let path = self.parse(raw)?;
-        let last = raw.rsplit('/').next().unwrap_or_default();
-        if !path.is_root() && matches!(last, "" | "." | "..") {
-            return Err(Fault::new(
-                FaultKind::InvalidInput,
-                format!("`{raw}` names a directory, not a file"),
-            )
-            .with_hint("end the path with the name of the file, without a slash after it"));
-        }
-        Ok(path)
-    }
-
     /// Finds where a path leads, in the workspace or in the view of the spill directory.
     pub(crate) fn place(&self, path: &JailPath, last_link: LastLink) -> Result<Place, Fault> {
-        match path.inside_spill() {
-            None => resolve::resolve(&self.dir, &self.roots, path, last_link),
-            Some(name) => self.spill_place(name, path),
+        let place = match path.inside_spill() {
+            None => resolve::resolve(&self.dir, &self.roots, path, last_link)?,
+            Some(name) => self.spill_place(name, path)?,
+        };
+        let is_other = |stat: Stat| stat.kind != EntryKind::Directory;
+        if path.names_directory() && place.stat.is_some_and(is_other) {
+            return Err(Fault::new(
+                FaultKind::NotFound,
+                format!("`{path}/` does not exist: `{path}` is not a directory"),
+            ));
         }
+        Ok(place)
     }
 
     /// The same for a path that is to be changed: `.git` and the spill view are read-only.
@@ -218,6 +208,18 @@ impl Jail {
             dangling: None,
         })
     }
+}
+
+/// Refuses a path such as `a/` for what is to become a file: none is made in its place.
+pub(crate) fn must_not_name_directory(path: &JailPath) -> Result<(), Fault> {
+    if path.names_directory() {
+        return Err(Fault::new(
+            FaultKind::InvalidInput,
+            format!("`{path}/` names a directory, not a file"),
+        )
+        .with_hint("end the path with the name of the file, without a slash after it"));
+    }
+    Ok(())
 }
 
 fn git_is_read_only(path: &JailPath) -> Fault {

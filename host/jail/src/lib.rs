@@ -29,6 +29,7 @@ mod search;
 mod shell;
 mod spill;
 mod touched;
+mod unfinished;
 mod version;
 
 pub use append::AppendFile;

@@ -15,7 +15,11 @@ pub(crate) fn count(bytes: &[u8]) -> u64 {
 
 /// How many line breaks are in `bytes`.
 pub(crate) fn breaks(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    // Counted in single bytes, many at a time, for as long as those cannot overflow.
+    let blocks = bytes.chunks(usize::from(u8::MAX));
+    blocks
+        .map(|block| u64::from(block.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>()))
+        .sum()
 }
 
 fn wide(units: &[u8], line_break: [u8; 2]) -> (u64, bool) {

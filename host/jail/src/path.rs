@@ -19,27 +19,31 @@ pub(crate) const SPILL_VIEW: &str = ".harness/spill";
 
 /// A normalised path beneath the root of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct JailPath(String);
+pub struct JailPath {
+    text: String,
+    /// Written as `a/` or `a/.`, which the system takes for a directory and for nothing else.
+    names_directory: bool,
+}
 
 impl JailPath {
     /// The root of the workspace.
     pub fn root() -> JailPath {
-        JailPath(String::new())
+        JailPath::trusted(String::new())
     }
 
     /// Whether this is the root of the workspace.
     pub fn is_root(&self) -> bool {
-        self.0.is_empty()
+        self.text.is_empty()
     }
 
     /// The path as text; the root is `.`.
     pub fn as_str(&self) -> &str {
-        if self.0.is_empty() { "." } else { &self.0 }
+        if self.text.is_empty() { "." } else { &self.text }
     }
 
     /// The parts of the path, outermost first; none for the root.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/').filter(|part| !part.is_empty())
+        self.text.split('/').filter(|part| !part.is_empty())
     }
 
     /// The last part; `None` for the root.
@@ -49,7 +53,7 @@ impl JailPath {
 
     /// What is left of the path inside the spill view: `Some("")` is the view itself.
     pub(crate) fn inside_spill(&self) -> Option<&str> {
-        let rest = self.0.strip_prefix(SPILL_VIEW)?;
+        let rest = self.text.strip_prefix(SPILL_VIEW)?;
         match rest.strip_prefix('/') {
             Some(name) => Some(name),
             None if rest.is_empty() => Some(""),
@@ -59,7 +63,12 @@ impl JailPath {
 
     /// Takes a path that the jail itself put together from names it listed.
     pub(crate) fn trusted(path: String) -> JailPath {
-        JailPath(path)
+        JailPath { text: path, names_directory: false }
+    }
+
+    /// Whether only a directory can be meant, as the path was written.
+    pub(crate) fn names_directory(&self) -> bool {
+        self.names_directory
     }
 
     /// Parses `raw`. `roots` are the absolute spellings of the workspace, which are cut off.
@@ -88,13 +97,15 @@ impl JailPath {
                 ),
             ));
         }
+        let names_directory = matches!(raw.rsplit('/').next(), Some("" | "." | ".."));
+        let path = |parts: &[&str]| JailPath { text: parts.join("/"), names_directory };
         if !raw.starts_with('/') {
-            return Ok(JailPath(parts.join("/")));
+            return Ok(path(&parts));
         }
         for root in roots {
             let root_parts: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
             if parts.starts_with(&root_parts) {
-                return Ok(JailPath(parts[root_parts.len()..].join("/")));
+                return Ok(path(&parts[root_parts.len()..]));
             }
         }
         Err(Fault::new(
@@ -188,7 +199,7 @@ mod tests {
                 prop_assert!(!path.as_str().starts_with('/'));
                 prop_assert!(path.parts().all(|part| part != ".." && part != "." && !part.contains('\0')));
                 let again = JailPath::parse(path.as_str(), &[]).expect("a parsed path parses");
-                prop_assert_eq!(again, path);
+                prop_assert_eq!(again.as_str(), path.as_str());
             }
         }
     }

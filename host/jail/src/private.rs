@@ -63,6 +63,11 @@ impl PrivateDir {
         PrivateDir::check(dir, self.path.join(name))
     }
 
+    /// The handle alone.
+    pub(crate) fn into_dir(self) -> Dir {
+        self.dir
+    }
+
     /// The path on the host, for what has to be opened by path.
     pub fn path(&self) -> &Path {
         &self.path

@@ -2,9 +2,8 @@
 //!
 //! Nothing here changes anything, and nothing but regular files is ever opened for its bytes.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 
-use crate::change::is_temporary;
 use crate::entry::{Content, Entry, EntryKind};
 use crate::fault::Fault;
 use crate::handles;
@@ -12,6 +11,7 @@ use crate::jail::Jail;
 use crate::observations::Observations;
 use crate::path::JailPath;
 use crate::resolve::LastLink;
+use crate::unfinished::is_temporary;
 use crate::version;
 
 /// The most bytes one read returns: a guest must be able to hold them in its memory.
@@ -45,9 +45,9 @@ impl Jail {
             bytes.drain(..start as usize);
             return Ok(Content { bytes, version, size_bytes });
         }
-        let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        (&file).take(length).read_to_end(&mut bytes).map_err(failed)?;
+        let left = stat.size_bytes.saturating_sub(offset);
+        let bytes = handles::read_up_to(&file, length, left).map_err(failed)?;
         let version = version::of_stat(&stat);
         Ok(Content { bytes, version, size_bytes: stat.size_bytes })
     }

@@ -3,11 +3,11 @@
 //! Up to [`HASHED_BYTES`] it is the digest of the bytes. Beyond, hashing on each access would cost
 //! more than the access, so it is what the system says about the file; any write changes that.
 
-use std::io::{self, Read};
+use std::io;
 
 use cap_std::fs::File;
 
-use crate::handles::Stat;
+use crate::handles::{self, Stat};
 
 /// The largest file whose version is the digest of its bytes.
 pub(crate) const HASHED_BYTES: u64 = 16 * 1024 * 1024;
@@ -41,7 +41,6 @@ pub(crate) fn read_hashed(file: &File, size_bytes: u64) -> io::Result<Option<Vec
         return Ok(None);
     }
     // One byte more than the limit tells a file that grew while it was read.
-    let mut bytes = Vec::with_capacity(size_bytes as usize + 1);
-    file.take(HASHED_BYTES + 1).read_to_end(&mut bytes)?;
+    let bytes = handles::read_up_to(file, HASHED_BYTES + 1, size_bytes)?;
     Ok((bytes.len() as u64 <= HASHED_BYTES).then_some(bytes))
 }

@@ -217,26 +217,39 @@ fn a_concurrent_writer_is_not_lost() {
 #[test]
 fn the_name_of_a_directory_is_no_file() {
     let w = Workspace::new();
+    w.put("file", "x");
+    w.put("dir/f", "x");
+    w.link("dir", "link");
+    let seen = &w.seen;
     for raw in ["new/", "new/.", "a/b/..", "new//"] {
-        refused(w.jail.parse_file(raw), FaultKind::InvalidInput, "names a directory");
+        let path = w.path(raw);
+        refused(w.write(raw, "x", &Basis::Absent), FaultKind::InvalidInput, "names a directory");
+        w.show("file", 1, 1);
+        let moved = w.jail.rename(&w.path("file"), &path, &Basis::Shown, seen);
+        refused(moved, FaultKind::InvalidInput, "names a directory");
     }
-    for raw in ["new", "./new", "a/../new", "new.", "..."] {
-        assert!(w.jail.parse_file(raw).is_ok(), "{raw}");
+    // What a file's name with a slash after it is to the system, it is to every operation.
+    let slashed = w.path("file/");
+    let words = "`file/` does not exist: `file` is not a directory";
+    refused(w.read("file/"), FaultKind::NotFound, words);
+    refused(w.jail.stat(&slashed), FaultKind::NotFound, words);
+    refused(w.jail.entries(&slashed), FaultKind::NotFound, words);
+    refused(w.write("file/", "y", &Basis::Shown), FaultKind::NotFound, words);
+    refused(patch(&w, "file/.", 0, 1, "y", &Basis::Shown), FaultKind::NotFound, words);
+    refused(w.jail.make_directory(&slashed), FaultKind::NotFound, words);
+    refused(w.jail.remove(&slashed, &Basis::Shown, seen), FaultKind::NotFound, words);
+    let moved = w.jail.rename(&slashed, &w.path("y"), &Basis::Shown, seen);
+    refused(moved, FaultKind::NotFound, words);
+    let removed = w.jail.remove(&w.path("link/"), &Basis::Shown, seen);
+    refused(removed, FaultKind::NotFound, "`link` is not a directory");
+    // A directory's name may have one.
+    assert_eq!(w.jail.entries(&w.path("link/")).expect("followed").len(), 1);
+    w.jail.make_directory(&w.path("made/")).expect("made");
+    w.jail.rename(&w.path("made/"), &w.path("moved/"), &Basis::Shown, seen).expect("moved");
+    for raw in ["new", "./new2", "a/../new3", "new.", "..."] {
+        w.write(raw, "x", &Basis::Absent).expect(raw);
     }
-}
-
-#[test]
-fn leftovers_are_swept() {
-    let w = Workspace::new();
-    w.put(".harness-tmp-1-1", "old");
-    w.set_modified(".harness-tmp-1-1", 1000);
-    w.put(".harness-tmp-2-2", "another writer's");
-    w.write("new", "x", &Basis::Absent).expect("written");
-    assert_eq!(w.names("."), [".harness-tmp-2-2", "new"]);
-    // What was too young to be judged is not forgotten.
-    w.set_modified(".harness-tmp-2-2", 1000);
-    w.write("newer", "x", &Basis::Absent).expect("written");
-    assert_eq!(w.names("."), ["new", "newer"]);
+    assert_eq!(w.text("file"), "x");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The attack table: ways out of the workspace, and what each is answered.
 
 use std::os::unix::net::UnixListener;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness_jail::{Basis, FaultKind, Jail, OpenError, Replacement};
 use proptest::prelude::*;
@@ -142,40 +141,6 @@ fn git_and_spill_are_read_only() {
     let into_view = w.path(".harness/spill/new");
     refused(w.jail.make_directory(&into_view), FaultKind::Denied, "read-only view");
     assert_eq!(w.text(".git/config"), "[core]");
-}
-
-/// A directory that turns into a link to the outside and back, while it is read and written.
-#[test]
-fn swapped_midway() {
-    let w = Workspace::new();
-    w.put("real/secret", "inside");
-    w.make_dir("spare");
-    let stop = AtomicBool::new(false);
-    let (door, real, parked) = (w.host("door"), w.host("real"), w.host("spare/parked"));
-    std::fs::rename(&real, &door).expect("the door is a directory");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                std::fs::rename(&door, &parked).expect("parked");
-                std::os::unix::fs::symlink(w.outside(), &door).expect("a link");
-                std::fs::remove_file(&door).expect("removed");
-                std::fs::rename(&parked, &door).expect("back");
-            }
-        });
-        for _ in 0..3000 {
-            if let Ok(content) = w.read("door/secret") {
-                assert_ne!(content.bytes, b"secret");
-                // A fault is as good as a write; a write outside is not.
-                let _ = w.write("door/secret", "other", &Basis::Read(content.version.clone()));
-                let _ = w.write("door/secret", "inside", &Basis::Shown);
-            }
-        }
-        stop.store(true, Ordering::Relaxed);
-    });
-    let outside: Vec<_> = std::fs::read_dir(w.outside()).expect("there").collect();
-    assert_eq!(outside.len(), 1, "nothing but the secret is outside");
-    let secret = std::fs::read_to_string(w.outside().join("secret")).expect("there");
-    assert_eq!(secret, "secret");
 }
 
 #[test]

@@ -233,6 +233,19 @@ fn grep_one_file_none_and_binary() {
     assert_eq!((page.searched, page.total_matches), (1, 1));
     let missing = GrepQuery { root: Some(w.path("none")), ..grep_query("needle") };
     refused(w.jail.grep(&missing, later()), FaultKind::NotFound, "does not exist");
+    // A filter that leaves out the one file that is named is not passed over.
+    let named = |files: &str| GrepQuery {
+        root: Some(w.path("src/main.rs")),
+        files: Some(files.into()),
+        ..grep_query("needle")
+    };
+    for files in ["*.rs", "src/*.rs", "main.rs", "**/*.{rs,ts}"] {
+        assert_eq!(grep(&w, &named(files)).total_matches, 1, "{files}");
+    }
+    for files in ["*.ts", "lib/*.rs"] {
+        let fault = w.jail.grep(&named(files), later());
+        refused(fault, FaultKind::InvalidInput, "one file, and it does not match");
+    }
     // In a tree a binary file is passed over; by name it is no "no match".
     for mode in [GrepMode::Lines, GrepMode::Files, GrepMode::Count] {
         let root = Some(w.path("binary"));

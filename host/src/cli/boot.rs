@@ -4,7 +4,7 @@
 //! trouble. Compiling plugins goes on behind it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
@@ -25,6 +25,8 @@ pub struct Boot {
     /// The harness.
     pub harness: Arc<Harness>,
     engine: Engine,
+    home: Option<PathBuf>,
+    own_files: Vec<PathBuf>,
 }
 
 impl Boot {
@@ -34,7 +36,7 @@ impl Boot {
     ///
     /// For the operator: what cannot be opened, and why.
     pub(crate) fn open(loaded: Loaded) -> anyhow::Result<Boot> {
-        let Loaded { mut config, environment, own_files, .. } = loaded;
+        let Loaded { config, environment, own_files, .. } = loaded;
         let root = config.workspace_root.as_deref();
         let places = Places::open(&config.state_dir, root, config.named_under())?;
         let audit = config.audit_log.as_deref().map(open_audit).transpose()?;
@@ -44,32 +46,30 @@ impl Boot {
         for Interrupted { run, in_flight, .. } in interrupted {
             tracing::warn!(run, ?in_flight, "a run was cut off when the server died; closed now");
         }
-        let masked = places.own().into_iter().map(Path::to_owned).chain(own_files);
-        let mut masked: Vec<_> = masked.chain(config.audit_log.clone()).collect();
-        if config.tokens.len() > 1 {
-            // The workspaces of others are there.
-            masked.extend(config.workspace_roots.iter().cloned());
-        }
-        let scratch = places.temporary("scratch")?;
-        let containment = Containment::find(&config.shell, &environment, masked, &scratch)?;
-        containment.report();
-        containment.tell(&mut config.plugins);
         let redactor = Arc::new(redactor(secrets(&config), &environment));
         let upstream = Upstream::new(upstream_settings(&config))?;
         let engine = Engine::for_runs(config.max_runs)?;
+        let home = environment.iter().find(|(name, _)| name == "HOME");
+        let home = home.map(|(_, home)| PathBuf::from(home));
         let environment = harness_jail::allowed_environment(environment.into_iter());
-        let parts =
-            Parts { config, places, ledger, upstream, redactor, environment, containment, audit };
-        Ok(Boot { harness: Harness::new(parts), engine })
+        let parts = Parts { config, places, ledger, upstream, redactor, environment, audit };
+        Ok(Boot { harness: Harness::new(parts), engine, home, own_files })
     }
 
-    /// Compiles and links the plugins that the configuration asks for.
+    /// Finds out what commands run in, then compiles and links the plugins that the configuration
+    /// asks for.
     ///
     /// # Errors
     ///
-    /// When there is nowhere to try tools out.
+    /// When walls that were asked for by name cannot be had, a default plugin does not load, or
+    /// there is nowhere to try tools out.
     pub async fn load(&self) -> anyhow::Result<()> {
-        let configured = &self.harness.config().plugins;
+        let containment = self.containment().await?;
+        containment.report();
+        let mut configured = self.harness.config().plugins.clone();
+        containment.tell(&mut configured);
+        self.harness.contain(containment);
+        let configured = &configured;
         let loading = self.harness.load(&self.engine, sources(configured));
         loading.await.context("the plugins cannot be loaded")?;
         let plugins = self.harness.plugins().await;
@@ -83,6 +83,24 @@ impl Boot {
         }
         let prepared = self.harness.prepare_upstream().await;
         prepared.map_err(|problem| anyhow!("upstream.profile: {problem}"))
+    }
+}
+
+impl Boot {
+    async fn containment(&self) -> anyhow::Result<Containment> {
+        let (config, places) = (self.harness.config(), self.harness.places());
+        let masked = places.own().into_iter().map(Path::to_owned).chain(self.own_files.clone());
+        let mut masked: Vec<_> = masked.chain(config.audit_log.clone()).collect();
+        if config.tokens.len() > 1 {
+            // The workspaces of others are there.
+            masked.extend(config.workspace_roots.iter().cloned());
+        }
+        let scratch = places.temporary("scratch")?;
+        let (shell, home) = (config.shell.clone(), self.home.clone());
+        let finding = tokio::task::spawn_blocking(move || {
+            Containment::find(&shell, home.as_deref(), masked, &scratch)
+        });
+        Ok(finding.await??)
     }
 }
 

@@ -11,6 +11,7 @@ use harness_jail::OpenError;
 
 use super::Harness;
 use super::refusal::workspace_gone;
+use crate::containment::Containment;
 use crate::error::{Refusal, with_causes};
 use crate::ledger::{LedgerError, SessionRow, now_ms};
 use crate::places::{Named, PlaceError};
@@ -69,11 +70,12 @@ impl Harness {
         if jail.root() != Path::new(&row.workspace) {
             return Err(workspace_gone(&row.id, "a link stands in its place, or on the way to it"));
         }
+        let containment = self.containment.get().cloned().unwrap_or_else(Containment::none);
         let tmp = self.places.temporary(&row.id).map_err(|err| {
             tracing::error!(session = row.id, "no place for temporary files: {err}");
             Refusal::internal("there is no place for temporary files; the server's log says why")
         })?;
-        let shell = self.containment.shell(self.environment.clone(), &row.id, tmp);
+        let shell = containment.shell(self.environment.clone(), &row.id, tmp);
         let session = Session {
             id: row.id,
             directory: jail.root().display().to_string(),

@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
-use similar::TextDiff;
+use similar::udiff::UnifiedHunkHeader;
+use similar::{DiffOp, DiffTag, TextDiff};
 
+use crate::lines::breaks;
 use crate::path::JailPath;
 
 /// The most bytes of a diff: a receipt is a part of a model's context.
@@ -17,6 +19,9 @@ const MAX_SEARCH: Duration = Duration::from_millis(300);
 
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;
+
+/// What both sides share is found in steps of this size.
+const BLOCK_BYTES: usize = 4 * 1024;
 
 /// How far into a file a NUL makes it binary.
 const PROBED_BYTES: usize = 8 * 1024;
@@ -37,10 +42,6 @@ pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Strin
             new_bytes.len()
         );
     }
-    let old_text = String::from_utf8_lossy(old_bytes);
-    let new_text = String::from_utf8_lossy(new_bytes);
-    let diff =
-        TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old_text.as_ref(), new_text.as_ref());
     let name = |side: &str, there: Option<&[u8]>| match there {
         Some(_) => quoted(&format!("{side}/{path}")),
         None => "/dev/null".to_owned(),
@@ -54,10 +55,65 @@ pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Strin
             _ => String::new(),
         };
     }
-    diff.unified_diff()
-        .context_radius(CONTEXT_LINES)
-        .header(&name("a", old), &name("b", new))
-        .to_string()
+    let hunks = hunks(old_bytes, new_bytes);
+    if hunks.is_empty() {
+        return hunks;
+    }
+    format!("--- {}\n+++ {}\n{hunks}", name("a", old), name("b", new))
+}
+
+/// The hunks alone. What both sides share at their start and end is neither decoded nor searched,
+/// but for the lines around the change: one word of a large file costs no look at every line.
+fn hunks(old: &[u8], new: &[u8]) -> String {
+    let start = shared_start(old, new);
+    let end = shared_end(&old[start..], &new[start..]);
+    let skipped_lines = breaks(&old[..start]) as usize;
+    let old_text = String::from_utf8_lossy(&old[start..old.len() - end]);
+    let new_text = String::from_utf8_lossy(&new[start..new.len() - end]);
+    let diff =
+        TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old_text.as_ref(), new_text.as_ref());
+    let mut unified = diff.unified_diff();
+    unified.context_radius(CONTEXT_LINES);
+    let mut text = String::new();
+    for hunk in unified.iter_hunks() {
+        let ops: Vec<DiffOp> = hunk.ops().iter().map(|op| moved(op, skipped_lines)).collect();
+        let hunk = hunk.to_string();
+        let (_, changes) = hunk.split_once('\n').unwrap_or_default();
+        text.push_str(&format!("{}\n{changes}", UnifiedHunkHeader::new(&ops)));
+    }
+    text
+}
+
+/// The same operation, so many lines further down.
+fn moved(op: &DiffOp, lines: usize) -> DiffOp {
+    let (tag, old, new) = op.as_tag_tuple();
+    let (old_index, new_index) = (old.start + lines, new.start + lines);
+    let (old_len, new_len) = (old.len(), new.len());
+    match tag {
+        DiffTag::Equal => DiffOp::Equal { old_index, new_index, len: old_len },
+        DiffTag::Delete => DiffOp::Delete { old_index, old_len, new_index },
+        DiffTag::Insert => DiffOp::Insert { old_index, new_index, new_len },
+        DiffTag::Replace => DiffOp::Replace { old_index, old_len, new_index, new_len },
+    }
+}
+
+/// How many whole lines both start with, in bytes, less the lines of context.
+fn shared_start(old: &[u8], new: &[u8]) -> usize {
+    let blocks = old.chunks(BLOCK_BYTES).zip(new.chunks(BLOCK_BYTES));
+    let same = blocks.take_while(|(old, new)| old == new).count() * BLOCK_BYTES;
+    let same = same.min(old.len()).min(new.len());
+    let mut line_ends = (0..same).rev().filter(|at| old[*at] == b'\n');
+    line_ends.nth(CONTEXT_LINES).map_or(0, |at| at + 1)
+}
+
+/// The same for the lines both end with.
+fn shared_end(old: &[u8], new: &[u8]) -> usize {
+    let blocks = old.rchunks(BLOCK_BYTES).zip(new.rchunks(BLOCK_BYTES));
+    let same = blocks.take_while(|(old, new)| old == new).count() * BLOCK_BYTES;
+    let same = same.min(old.len()).min(new.len());
+    let tail = &old[old.len() - same..];
+    let mut line_ends = (0..same).filter(|at| tail[*at] == b'\n');
+    line_ends.nth(CONTEXT_LINES).map_or(0, |at| same - at - 1)
 }
 
 /// A name as git writes it where it stands in a line: quoted, with escapes, when it could be taken
@@ -119,6 +175,25 @@ mod tests {
             unified(&path(), Some(b"\0"), b"x"),
             "binary files differ: `a.txt`, 1 to 1 bytes\n"
         );
+    }
+
+    /// What is left out at both ends shows nowhere in the text.
+    #[test]
+    fn a_change_in_a_long_file() {
+        let lines: Vec<String> = (1..=3000).map(|n| format!("line {n} é")).collect();
+        for (at, end) in [(0, "\n"), (2, "\n"), (1500, ""), (1500, "\n"), (2999, "\n"), (2999, "")]
+        {
+            let old = lines.join("\n") + end;
+            for put in ["other", "two\nlines", ""] {
+                let mut new = lines.clone();
+                new[at] = put.to_owned();
+                let new = new.join("\n") + end;
+                let whole = TextDiff::from_lines(&old, &new);
+                let whole = whole.unified_diff().header("a/f", "b/f").to_string();
+                let ours = unified_diff("f", Some(old.as_bytes()), Some(new.as_bytes()));
+                assert_eq!(ours, whole, "{put:?} in line {at}");
+            }
+        }
     }
 
     #[test]

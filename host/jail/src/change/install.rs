@@ -5,23 +5,23 @@
 //! is undone and the change refused. Nothing is ever written into the target itself.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::io::{self, Read, Write};
 
 use cap_std::fs::{Dir, File};
 use nix::errno::Errno;
 
-use crate::change::{Current, TEMPORARY_PREFIX, attributes, basis, is_temporary, load};
+use crate::change::{Current, attributes, basis};
+use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
 use crate::handles;
 use crate::jail::Jail;
 use crate::path::JailPath;
 use crate::resolve::Place;
+use crate::unfinished::{Record, temporary_name};
 use crate::version;
 
-/// How old a temporary file must be to count as left over: no write takes this long.
-const LEFTOVER_AGE: Duration = Duration::from_secs(600);
+/// What came out of an exchange is compared in blocks of this size.
+const COMPARED_BYTES: usize = 256 * 1024;
 
 /// Permission bits of a new file before the process's mask.
 const NEW_FILE_MODE: u32 = 0o666;
@@ -41,11 +41,10 @@ pub(super) fn install(
     bytes: &[u8],
 ) -> Result<Installed, Fault> {
     let failed = |err: io::Error| Fault::from_io("write", path, &err);
-    sweep(jail, &place.dir);
     let name = place.name.as_deref().expect("a writable place has a name");
     let mut notes = Vec::new();
     let mode = current.map_or(NEW_FILE_MODE, |current| current.stat.mode & 0o600);
-    let (temporary, mut file) = Temporary::create(&place.dir, mode).map_err(failed)?;
+    let (temporary, mut file) = Temporary::create(jail, place, mode).map_err(failed)?;
     if let Some(current) = current {
         keep_owner_and_mode(&file, current, &mut notes).map_err(failed)?;
         if current.stat.links > 1 {
@@ -55,7 +54,11 @@ pub(super) fn install(
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     match current {
         None => put_new(&temporary, name).map_err(failed)?,
-        Some(current) => put_over(&temporary, name, place, path, current, &mut notes)?,
+        Some(current) => {
+            let made = handles::stat_of(&file).map_err(failed)?;
+            let ours = (made.device, made.inode);
+            put_over(&temporary, ours, name, path, current, &mut notes)?;
+        }
     }
     drop(temporary);
     let stat = handles::stat_of(&file).map_err(failed)?;
@@ -94,8 +97,8 @@ fn put_new(temporary: &Temporary<'_>, name: &str) -> io::Result<()> {
 
 fn put_over(
     temporary: &Temporary<'_>,
+    ours: (u64, u64),
     name: &str,
-    place: &Place,
     path: &JailPath,
     current: &Current,
     notes: &mut Vec<String>,
@@ -104,7 +107,7 @@ fn put_over(
     let dir = temporary.dir;
     // The cheap look first: it spares the exchange and its undoing in the common case of a change.
     let now = handles::stat_at(dir, OsStr::new(name)).map_err(failed)?;
-    if !is_same(&now, current) && !has_same_bytes(dir, name, place, path, current) {
+    if !is_same(&now, current) && !has_same_bytes(dir, OsStr::new(name), current) {
         return Err(basis::changed(path));
     }
     match handles::exchange_at(dir, temporary.name(), OsStr::new(name)) {
@@ -114,15 +117,30 @@ fn put_over(
         }
         Err(err) => return Err(failed(err)),
     }
-    if has_same_bytes(dir, &temporary.name, place, path, current) {
+    if has_same_bytes(dir, temporary.name(), current) {
         return Ok(());
     }
-    match handles::exchange_at(dir, temporary.name(), OsStr::new(name)) {
+    match put_back(dir, temporary.name(), OsStr::new(name), ours) {
         Ok(()) => Err(basis::changed(path)),
         Err(_) => {
             notes.push("the file changed while it was written, and that change is lost".to_owned());
             Ok(())
         }
+    }
+}
+
+/// Exchanges back what came out, for someone else had put it there. Where yet another file has
+/// taken the place of the one we had put there, that one is the latest word, and goes back instead.
+fn put_back(dir: &Dir, temporary: &OsStr, name: &OsStr, ours: (u64, u64)) -> io::Result<()> {
+    let held = || handles::stat_at(dir, temporary).map(|stat| (stat.device, stat.inode));
+    let mut placed = ours;
+    loop {
+        let next = held()?;
+        handles::exchange_at(dir, temporary, name)?;
+        if held()? == placed {
+            return Ok(());
+        }
+        placed = next;
     }
 }
 
@@ -134,25 +152,26 @@ fn is_same(now: &handles::Stat, current: &Current) -> bool {
 }
 
 /// Whether the file at `name` has the bytes that were read.
-fn has_same_bytes(
-    dir: &Dir,
-    name: &str,
-    place: &Place,
-    path: &JailPath,
-    current: &Current,
-) -> bool {
-    let (Ok(dir), Ok(stat)) = (dir.try_clone(), handles::stat_at(dir, OsStr::new(name))) else {
-        return false;
+fn has_same_bytes(dir: &Dir, name: &OsStr, current: &Current) -> bool {
+    let same = || -> io::Result<bool> {
+        let mut file = handles::open_file_at(dir, name)?;
+        if handles::stat_of(&file)?.kind != EntryKind::File {
+            return Ok(false);
+        }
+        let mut left = &current.bytes[..];
+        let mut block = vec![0; COMPARED_BYTES];
+        loop {
+            match file.read(&mut block)? {
+                0 => return Ok(left.is_empty()),
+                len => match left.split_at_checked(len) {
+                    Some((head, rest)) if head == &block[..len] => left = rest,
+                    _ => return Ok(false),
+                },
+            }
+        }
     };
-    let there = Place {
-        dir,
-        name: Some(name.to_owned()),
-        real: place.real.clone(),
-        stat: Some(stat),
-        missing_parents: Vec::new(),
-        dangling: None,
-    };
-    matches!(load(&there, path), Ok(Some(found)) if found.bytes == current.bytes)
+    // What cannot be opened, as a link that was put there, is not what was read before.
+    same().unwrap_or(false)
 }
 
 pub(super) fn is_unknown_flag(err: &io::Error) -> bool {
@@ -164,20 +183,19 @@ pub(super) fn is_unknown_flag(err: &io::Error) -> bool {
 struct Temporary<'a> {
     dir: &'a Dir,
     name: String,
+    /// Goes after the file, so that a kill between the two leaves nothing unknown.
+    _record: Option<Record<'a>>,
 }
 
 impl<'a> Temporary<'a> {
-    fn create(dir: &'a Dir, mode: u32) -> io::Result<(Temporary<'a>, File)> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{TEMPORARY_PREFIX}{}-{number}", std::process::id());
-            match handles::create_file_at(dir, OsStr::new(&name), mode) {
-                Ok(file) => return Ok((Temporary { dir, name }, file)),
-                Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(err) => return Err(err),
-            }
-        }
+    fn create(jail: &'a Jail, place: &'a Place, mode: u32) -> io::Result<(Temporary<'a>, File)> {
+        let name = temporary_name();
+        let above = place.real.rsplit_once('/').map_or("", |(above, _)| above);
+        let record = jail.unfinished.as_ref();
+        // A write that cannot be remembered is as good as any other, unless it is killed.
+        let record = record.and_then(|all| all.record(&jail.root().join(above), &name).ok());
+        let file = handles::create_file_at(&place.dir, OsStr::new(&name), mode)?;
+        Ok((Temporary { dir: &place.dir, name, _record: record }, file))
     }
 
     fn name(&self) -> &OsStr {
@@ -187,32 +205,8 @@ impl<'a> Temporary<'a> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        // After a plain rename nothing is there any more; a name that stays is swept later.
+        // After a plain rename nothing is there any more.
         let _ = handles::remove_file_at(self.dir, self.name());
-    }
-}
-
-/// Removes temporary files that a kill left in this directory; once per directory and jail, and
-/// again while there are some that may be another writer's.
-fn sweep(jail: &Jail, dir: &Dir) {
-    let Ok(stat) = handles::stat_of(dir) else {
-        return;
-    };
-    let identity = (stat.device, stat.inode);
-    if jail.swept.lock().map_or(true, |swept| swept.contains(&identity)) {
-        return;
-    }
-    let mut is_clean = true;
-    let Ok(entries) = dir.entries() else { return };
-    let oldest = SystemTime::now() - LEFTOVER_AGE;
-    let oldest = oldest.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis());
-    for name in entries.flatten().map(|entry| entry.file_name()).filter(|name| is_temporary(name)) {
-        let is_old =
-            handles::stat_at(dir, &name).is_ok_and(|stat| u128::from(stat.modified_ms()) < oldest);
-        is_clean &= is_old && handles::remove_file_at(dir, &name).is_ok();
-    }
-    if is_clean && let Ok(mut swept) = jail.swept.lock() {
-        swept.insert(identity);
     }
 }
 
@@ -220,4 +214,30 @@ fn sweep(jail: &Jail, dir: &Dir) {
 pub(super) fn appeared(path: &JailPath) -> Fault {
     Fault::new(FaultKind::Conflict, format!("`{path}` already exists"))
         .with_hint("look at what is there first")
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "what is on disk is looked at from outside")]
+mod tests {
+    use super::*;
+    use cap_std::ambient_authority;
+
+    /// What is put back is the latest word: what came out, or what came in its place since.
+    #[test]
+    fn put_back_what_others_wrote() {
+        for (there_now, expected) in [("ours", "theirs"), ("later", "later")] {
+            let temp = tempfile::tempdir().expect("a temporary directory");
+            let put = |name: &str, text: &str| std::fs::write(temp.path().join(name), text);
+            put("temporary", "theirs").expect("a file");
+            put("ours", "ours").expect("a file");
+            put("later", "later").expect("a file");
+            let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).expect("opened");
+            let ours = handles::stat_at(&dir, OsStr::new("ours")).expect("there");
+            std::fs::rename(temp.path().join(there_now), temp.path().join("f")).expect("renamed");
+            put_back(&dir, "temporary".as_ref(), "f".as_ref(), (ours.device, ours.inode))
+                .expect("exchanged");
+            let text = std::fs::read_to_string(temp.path().join("f")).expect("there");
+            assert_eq!(text, expected);
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::change::{Basis, basis, install, load};
 use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind};
 use crate::handles;
-use crate::jail::Jail;
+use crate::jail::{Jail, must_not_name_directory};
 use crate::observations::Observations;
 use crate::path::JailPath;
 use crate::resolve::{LastLink, Place};
@@ -59,6 +59,9 @@ impl Jail {
         let mut new = self.writable_place(new_path, LastLink::Keep)?;
         if new.stat.is_some() {
             return Err(install::appeared(new_path));
+        }
+        if old.existing(old_path)?.kind != EntryKind::Directory {
+            must_not_name_directory(new_path)?;
         }
         create_parents(&mut new, new_path)?;
         let (old_name, new_name) = (OsStr::new(named(&old)), OsStr::new(named(&new)));

@@ -4,7 +4,6 @@
 //! that is named exactly is found all the same. It never opens a file.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::time::Instant;
 
 use super::pattern::Pattern;
@@ -92,19 +91,25 @@ impl Jail {
                 };
                 let skip = if root.is_root() { 0 } else { root.as_str().len() + 1 };
                 let (matches, left_out) = collect(walk_start, &pattern, skip, deadline)?;
-                let exact: HashSet<JailPath> =
-                    found.iter().map(|entry| entry.path.clone()).collect();
-                let is_exact = |path: &str| exact.contains(&JailPath::trusted(path.to_owned()));
-                ignored = left_out.iter().filter(|path| !is_exact(path)).count() as u64;
-                found.extend(matches.into_iter().filter(|entry| !exact.contains(&entry.path)));
+                let exact = found.first().map(|entry| entry.path.clone());
+                let exact = exact.as_ref().map(JailPath::as_str);
+                let is_other = |path: &str| Some(path) != exact;
+                ignored = left_out.iter().filter(|path| is_other(path)).count() as u64;
+                found.extend(matches.into_iter().filter(|entry| is_other(entry.path.as_str())));
             }
         }
-        found.sort_by(|a, b| {
+        let newest_first = |a: &Entry, b: &Entry| {
             (Reverse(a.modified_ms), &a.path).cmp(&(Reverse(b.modified_ms), &b.path))
-        });
+        };
         let total = found.len() as u64;
-        let entries =
-            found.into_iter().skip(query.offset as usize).take(query.limit as usize).collect();
+        // Only what comes up to the end of the page is put in order.
+        let end = (query.offset as usize).saturating_add(query.limit as usize);
+        if end < found.len() {
+            found.select_nth_unstable_by(end, newest_first);
+            found.truncate(end);
+        }
+        found.sort_unstable_by(newest_first);
+        let entries = found.into_iter().skip(query.offset as usize).collect();
         Ok(GlobPage { entries, total, ignored })
     }
 

@@ -16,7 +16,7 @@ use super::matching::{self, Collector, Counter, Text};
 use super::pattern::Pattern;
 use super::walk::{self, Ignored, Start};
 use crate::entry::EntryKind;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, head};
 use crate::jail::Jail;
 use crate::path::JailPath;
 use crate::resolve::{LastLink, Place};
@@ -201,6 +201,18 @@ impl Search<'_> {
     /// Counts in one named file.
     fn single(&self, path: &JailPath, place: &Place) -> Result<Tally, Fault> {
         place.open_file(path)?;
+        if let Some(files) = &self.query.files {
+            let pattern = Pattern::parse(files, self.jail.roots())?;
+            let own_name = path.name().unwrap_or_default();
+            if !pattern.matches(path.as_str()) && !pattern.matches(own_name) {
+                // To leave the pattern out of account, or the file, would both be taken amiss.
+                return Err(Fault::new(
+                    FaultKind::InvalidInput,
+                    format!("`{path}` is one file, and it does not match `{}`", head(files)),
+                )
+                .with_hint("leave out either the path or the pattern for files"));
+            }
+        }
         let mut tally = Tally::default();
         let mut searcher = matching::searcher(self.query, false);
         let name = place.name.as_deref().unwrap_or_default();

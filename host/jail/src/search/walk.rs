@@ -13,9 +13,9 @@ use std::time::Instant;
 use cap_std::fs::{Dir, FileType, FileTypeExt};
 
 use super::ignores::Ignores;
-use crate::change::is_temporary;
 use crate::entry::EntryKind;
 use crate::handles;
+use crate::unfinished::is_temporary;
 
 /// Files handed to a thread at a time.
 const CHUNK_FILES: usize = 64;
@@ -146,7 +146,8 @@ pub(crate) fn join(path: &str, name: &str) -> String {
     match (path, name) {
         ("", name) => name.to_owned(),
         (path, "") => path.to_owned(),
-        _ => format!("{path}/{name}"),
+        // By hand, for every name of the tree passes here.
+        _ => [path, "/", name].concat(),
     }
 }
 
@@ -255,13 +256,18 @@ impl Walk {
     fn queue_listed(&self, task: &Task, listed: Vec<(OsString, EntryKind)>, here: &Listed) {
         let mut shown = Vec::new();
         let mut tasks = Vec::new();
+        let mut real = join(&here.real, "");
         for (name, kind) in listed {
             let is_directory = kind == EntryKind::Directory;
-            let is_ignored = task.is_ignored
-                || (self.uses_rules
-                    && here
-                        .rules
-                        .excludes(&join(&here.real, &name.to_string_lossy()), is_directory));
+            let mut is_excluded = || {
+                real.truncate(here.real.len());
+                if !real.is_empty() {
+                    real.push('/');
+                }
+                real.push_str(&name.to_string_lossy());
+                here.rules.excludes(&real, is_directory)
+            };
+            let is_ignored = task.is_ignored || (self.uses_rules && is_excluded());
             if is_ignored && task.is_ignored && !self.spend() {
                 break;
             }

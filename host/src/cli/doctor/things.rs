@@ -169,7 +169,9 @@ fn found(config: &Config, environment: &[(String, String)]) -> Result<Containmen
         .and_then(|dir| ensure_directory(&place).map(|path| (dir, path)))
         .map_err(|err| format!("no directory to try the walls out in: {err}"));
     let (directory, path) = made?;
-    let found = Containment::find(&config.shell, environment, Vec::new(), &path);
+    let home = environment.iter().find(|(name, _)| name == "HOME");
+    let home = home.map(|(_, home)| Path::new(home));
+    let found = Containment::find(&config.shell, home, Vec::new(), &path);
     // Nothing of it matters any more.
     let _ = directory.remove_tree();
     found.map_err(|err| with_causes(&err))

@@ -159,7 +159,7 @@ impl write::Host for CallState {
     ) -> Trapped<write::Receipt> {
         Ok(self.change(|call| {
             let workspace = &call.workspace;
-            let path = workspace.jail.parse_file(&path)?;
+            let path = workspace.jail.parse(&path)?;
             workspace.jail.write(&path, &bytes, &basis.into(), &workspace.seen)
         }))
     }
@@ -172,7 +172,7 @@ impl write::Host for CallState {
     ) -> Trapped<write::Receipt> {
         Ok(self.change(|call| {
             let workspace = &call.workspace;
-            let path = workspace.jail.parse_file(&path)?;
+            let path = workspace.jail.parse(&path)?;
             let replacements: Vec<jail::Replacement> = replacements
                 .into_iter()
                 .map(|one| jail::Replacement {

@@ -18,7 +18,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::upstream::Upstream;
 use crate::config::{Layers, LedgerSync, Settings};
-use crate::containment::Containment;
 use crate::harness::{Harness, Parts};
 use crate::ledger::Ledger;
 use crate::places::Places;
@@ -123,9 +122,7 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
     let sources = Source::all(&config.plugins, |_| unreachable!("no plugin is a file"));
     let redactor = Arc::new(Redactor::new(std::iter::empty()));
     let environment = Vec::new();
-    let containment = Containment::none();
-    let parts =
-        Parts { config, places, ledger, upstream, redactor, environment, containment, audit: None };
+    let parts = Parts { config, places, ledger, upstream, redactor, environment, audit: None };
     let harness = Harness::new(parts);
     let engine = Engine::new().expect("an engine");
     harness.load(&engine, sources).await.expect("plugins");

@@ -4,7 +4,8 @@
 //! words what became of it. A command that fails is an outcome like any other: only what could
 //! not be started at all is a fault.
 //!
-//! Configuration: `timeout_seconds = 120` is what a command gets when its call names no time.
+//! Configuration: `timeout_seconds = 120` is what a command gets when its call names no time;
+//! `contained`, which the host sets, is what its sandbox allows, in words for the model.
 
 mod answer;
 mod wish;
@@ -36,8 +37,9 @@ export_tool!(Shell);
 
 impl Tool for Shell {
     fn specs() -> Vec<Spec> {
-        match default_seconds(&ambient::config()) {
-            Ok(seconds) => vec![spec(seconds)],
+        let config = ambient::config();
+        match default_seconds(&config).and_then(|it| Ok((it, contained(&config)?))) {
+            Ok((seconds, contained)) => vec![spec(seconds, &contained)],
             // The person who wrote it reads why the plugin does not load.
             Err(fault) => panic!("{}", fault.message),
         }
@@ -62,14 +64,19 @@ fn default_seconds(config: &str) -> Result<u64, Fault> {
     Err(fault::invalid(message))
 }
 
-fn spec(default_seconds: u64) -> Spec {
-    Spec {
-        name: "bash".to_owned(),
-        description: "Run a command in a fresh, non-interactive bash in the workspace. Shows the \
+/// What the sandbox allows, as the model is told.
+fn contained(config: &str) -> Result<String, Fault> {
+    Ok(Input::parse(config)?.optional_text("contained")?.unwrap_or_default().to_owned())
+}
+
+fn spec(default_seconds: u64, contained: &str) -> Spec {
+    let description = "Run a command in a fresh, non-interactive bash in the workspace. Shows the \
                       end of its output; what is longer is kept in a file to `read`. At its \
                       time-out it is killed with all it started. Servers and long work: start \
-                      with `background`, then ask with `job`."
-            .to_owned(),
+                      with `background`, then ask with `job`.";
+    Spec {
+        name: "bash".to_owned(),
+        description: format!("{description} {contained}").trim_end().to_owned(),
         input_schema: SCHEMA.replace('\n', "").replace("{default}", &default_seconds.to_string()),
         effects: Effects::all(),
         timeout_ms: milliseconds(MAX_SECONDS + MARGIN_SECONDS),
@@ -96,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_closed_and_every_parameter_is_described() {
-        let spec = spec(600);
+        let spec = spec(600, "");
         let schema: Value = serde_json::from_str(&spec.input_schema).unwrap();
         assert_eq!(schema["additionalProperties"], false);
         for (name, field) in schema["properties"].as_object().unwrap() {
