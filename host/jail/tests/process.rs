@@ -371,6 +371,9 @@ async fn the_parts_of_a_pipeline_are_noted(posture: Posture) {
 /// Whatever bash is told before a script, the script is none the wiser.
 async fn scripts_are_what_they_are(posture: Posture) {
     let w = Workspace::new();
+    // As whoever starts the server may leave one open; of `ls` below it is none.
+    let inherited = std::fs::File::open("/dev/null").expect("it is there");
+    rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).expect("set");
     let shell = shell(&w, posture);
     for (script, code, output) in [
         ("echo $LINENO; echo $0 $# $-", 0, "1\nbash 0 hBc\n"),
@@ -384,9 +387,9 @@ async fn scripts_are_what_they_are(posture: Posture) {
         ("cat <<X\nin\nX", 0, "in\n"),
         ("echo a\\", 0, "a\\\n"),
         ("set -e; false | cat; echo on; false; echo off", 1, "on\n"),
-        ("false | cat; echo $? ${PIPESTATUS[@]}", 0, "0 0\n"),
+        ("false | cat; echo $? ${PIPESTATUS[@]}", 0, "0 1 0\n"),
         ("false | true; echo ${PIPESTATUS[@]}", 0, "1 0\n"),
-        ("set -x; : | cat", 0, "+ :\n+ cat\n"),
+        ("set -x; true", 0, "+ true\n"),
         ("trap 'echo E' ERR; false", 1, "E\n"),
         ("trap 'echo T; exit 5' EXIT; false | cat", 5, "T\n"),
         ("exec bash -c 'exit 6'", 6, ""),

@@ -13,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 
+use nix::libc;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, fork};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -76,7 +77,7 @@ pub fn sandbox_init() -> ExitCode {
 #[expect(unsafe_code, reason = "`close_range` has no safe call")]
 fn close_inherited() {
     // SAFETY: nothing in this process has opened anything yet, so nobody owns what is closed.
-    let _ = unsafe { nix::libc::syscall(nix::libc::SYS_close_range, 3, u32::MAX, 0) };
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
 }
 
 /// The socket on standard input, which is closed for everybody else.
