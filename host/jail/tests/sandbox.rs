@@ -5,4 +5,5 @@
 mod bounds;
 mod escapes;
 mod view;
+mod work;
 mod world;
