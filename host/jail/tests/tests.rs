@@ -8,6 +8,7 @@
 )]
 
 mod attack;
+mod bounds;
 mod change;
 mod escape;
 mod faults;
