@@ -4,6 +4,7 @@
 //! leaves the root. Only ignore files inside the root count. Results come in a fixed order,
 //! whatever the threads did.
 
+mod bounded;
 pub(crate) mod glob;
 pub(crate) mod grep;
 mod ignores;

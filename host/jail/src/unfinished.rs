@@ -9,8 +9,8 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::{Dir, File};
@@ -46,9 +46,9 @@ pub(crate) fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
 }
 
-/// The records of one server.
+/// The records of one server, which all its workspaces share.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub struct Unfinished {
     dir: Dir,
 }
 
@@ -61,11 +61,10 @@ pub(crate) struct Record<'a> {
 }
 
 impl Jail {
-    /// The same workspace with its writes remembered in `own`, a directory that all workspaces of a
-    /// server share. What earlier writes into this workspace left over is removed.
+    /// The same workspace with its writes remembered. What earlier writes into this workspace left
+    /// over is removed.
     #[must_use]
-    pub fn remembering_writes(mut self, own: PrivateDir) -> Jail {
-        let unfinished = Unfinished { dir: own.into_dir() };
+    pub fn remembering_writes(mut self, unfinished: Arc<Unfinished>) -> Jail {
         // What cannot be swept now is swept by whoever opens the workspace next.
         let _ = unfinished.sweep(&self.dir, self.root());
         self.unfinished = Some(unfinished);
@@ -74,6 +73,11 @@ impl Jail {
 }
 
 impl Unfinished {
+    /// The records in a directory of the server's own.
+    pub fn new(own: PrivateDir) -> Unfinished {
+        Unfinished { dir: own.into_dir() }
+    }
+
     /// Records that `temporary` is about to be made in `directory`, a path of the host.
     pub(crate) fn record(&self, directory: &Path, temporary: &str) -> io::Result<Record<'_>> {
         let Some(directory) = directory.to_str() else {

@@ -15,6 +15,7 @@ async fn what_git_would_run_is_put_back_and_the_rest_stays() {
             ("git config alias.st '!touch /tmp/x'", "alias.st"),
             ("git config --unset alias.st; git config alias.x '!y'", "alias.st`, `alias.x"),
             ("git config filter.f.clean 'sh -c x'", "filter.f.clean"),
+            ("git config core.worktree /tmp", "core.worktree"),
             ("git config include.path ../evil", "include.path"),
             ("printf '[core' >> .git/config", ".git/config"),
             ("head -c 2000000 /dev/zero | tr '\\0' '#' >> .git/config", ".git/config"),
@@ -23,6 +24,11 @@ async fn what_git_would_run_is_put_back_and_the_rest_stays() {
                 "core.sshcommand",
             ),
             ("ln -sf /etc/passwd .git/config", ".git/config"),
+            (
+                "cp -r .git e; git config -f e/config core.fsmonitor x; echo ../e > .git/commondir",
+                ".git/commondir",
+            ),
+            ("ln -s /tmp .git/commondir", ".git/commondir"),
             (
                 "git config extensions.worktreeConfig true; \
               git config --worktree core.editor x",
@@ -51,7 +57,16 @@ async fn what_git_would_run_is_put_back_and_the_rest_stays() {
             assert!(told.contains(&format!("`{touched}`")), "{script}: {told:?} {}", done.output);
             let keys = run("git config --list --local --includes").await;
             assert!(keys.output.contains("alias.st=status\n"), "{script}: {}", keys.output);
-            for gone in ["hookspath", "'!y'", "filter.", "include.", "sshcommand", "core.editor"] {
+            for gone in [
+                "hookspath",
+                "'!y'",
+                "filter.",
+                "include.",
+                "sshcommand",
+                "core.editor",
+                "fsmon",
+                "core.worktree",
+            ] {
                 assert!(!keys.output.contains(gone), "{script}: {}", keys.output);
             }
             assert!(keys.notes.is_empty(), "{:?}", keys.notes);

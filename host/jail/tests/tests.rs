@@ -8,6 +8,7 @@
 )]
 
 mod attack;
+mod bounds;
 mod change;
 mod escape;
 mod faults;
@@ -18,5 +19,6 @@ mod private;
 mod process;
 mod random;
 mod read;
+mod sandbox;
 mod search;
 mod workspace;

@@ -17,7 +17,12 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub(crate) fn new() -> Workspace {
-        Workspace::within(TempDir::new().expect("a temporary directory"))
+        Workspace::new_in(&std::env::temp_dir())
+    }
+
+    /// One that lies below `place`.
+    pub(crate) fn new_in(place: &Path) -> Workspace {
+        Workspace::within(TempDir::new_in(place).expect("a temporary directory"))
     }
 
     /// In memory where that can be had: quicker than a disk by far, for thousands of rounds.

@@ -16,6 +16,10 @@ use text::Config;
 /// Both are read by git; the second only when the first says so.
 const FILES: [&str; 2] = [".git/config", ".git/config.worktree"];
 
+/// Where it is, git takes keys and hooks from the place it names. Git makes none in a repository's
+/// own directory.
+const ELSEWHERE: &str = ".git/commondir";
+
 /// Where what is put back is written before it takes the file's place.
 const DRAFT: &str = ".git/config.harness-tmp";
 
@@ -27,6 +31,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub(crate) struct GitConfig {
     workspace: Dir,
     before: [Option<Vec<u8>>; 2],
+    elsewhere: Option<Vec<u8>>,
 }
 
 impl GitConfig {
@@ -34,7 +39,8 @@ impl GitConfig {
     pub(crate) fn read(workspace: &Dir) -> io::Result<GitConfig> {
         let workspace = workspace.try_clone()?;
         let before = FILES.map(|file| read(&workspace, file).ok());
-        Ok(GitConfig { workspace, before })
+        let elsewhere = read(&workspace, ELSEWHERE).ok();
+        Ok(GitConfig { workspace, before, elsewhere })
     }
 
     /// Undoes what was done to the keys since. Gives the names of those that were touched.
@@ -72,6 +78,16 @@ impl GitConfig {
                 touched.extend(differing.map(|entry| entry.name()));
                 self.write(file, &new.with_programs_of(&old))?;
             }
+        }
+        let is_there = self.workspace.symlink_metadata(ELSEWHERE).is_ok();
+        if is_there != self.elsewhere.is_some()
+            || read(&self.workspace, ELSEWHERE).ok() != self.elsewhere
+        {
+            match &self.elsewhere {
+                Some(before) => self.write(ELSEWHERE, before)?,
+                None => self.workspace.remove_file(ELSEWHERE)?,
+            }
+            touched.push(ELSEWHERE.to_owned());
         }
         touched.sort();
         touched.dedup();

@@ -9,9 +9,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use grep_regex::RegexMatcher;
 use grep_searcher::Searcher;
 
+use super::bounded::{Bounded, Expression};
 use super::matching::{self, Collector, Counter, Text};
 use super::pattern::Pattern;
 use super::walk::{self, Ignored, Start};
@@ -117,13 +117,13 @@ impl Jail {
         let mut query = query.clone();
         query.lines_before = query.lines_before.min(MAX_CONTEXT_LINES);
         query.lines_after = query.lines_after.min(MAX_CONTEXT_LINES);
-        let matcher = matching::matcher(&query)?;
+        let expression = matching::expression(&query)?;
         let root = query.root.clone().unwrap_or_else(JailPath::root);
         let place = self.place(&root, LastLink::Follow)?;
         let search = Search {
             jail: self,
             query: &query,
-            matcher: &matcher,
+            expression: &expression,
             deadline,
             is_late: AtomicBool::new(false),
             is_oversized: AtomicBool::new(false),
@@ -151,13 +151,21 @@ struct Tally {
 struct Search<'a> {
     jail: &'a Jail,
     query: &'a GrepQuery,
-    matcher: &'a RegexMatcher,
+    expression: &'a Expression,
     deadline: Instant,
     is_late: AtomicBool,
     is_oversized: AtomicBool,
 }
 
+/// What one thread searches with.
+type Hands<'a> = (Searcher, Bounded<'a>);
+
 impl Search<'_> {
+    fn hands(&self, with_context: bool) -> Hands<'_> {
+        let searcher = matching::searcher(self.query, with_context);
+        (searcher, Bounded::new(self.expression, self.deadline))
+    }
+
     /// Counts in every file below a directory.
     fn tree(&self, root: &JailPath, place: Place) -> Result<Tally, Fault> {
         let shown = if root.is_root() { String::new() } else { root.as_str().to_owned() };
@@ -178,13 +186,13 @@ impl Search<'_> {
             is_ignored: false,
             ignored: if self.query.include_ignored { Ignored::Enter } else { Ignored::Leave },
         };
-        let state = || (matching::searcher(self.query, false), Tally::default());
-        let visit = |(searcher, tally): &mut (Searcher, Tally), found: walk::Found<'_>| {
+        let state = || (self.hands(false), Tally::default());
+        let visit = |(hands, tally): &mut (Hands<'_>, Tally), found: walk::Found<'_>| {
             if found.kind == EntryKind::File
                 && !found.is_ignored
                 && files.as_ref().is_none_or(|files| files.matches(&found.path[skip..]))
             {
-                self.count(searcher, tally, found.dir, found.name, found.path);
+                self.count(hands, tally, found.dir, found.name, found.path);
             }
         };
         let (tallies, is_complete) = walk::walk(start, self.deadline, state, visit);
@@ -214,10 +222,10 @@ impl Search<'_> {
             }
         }
         let mut tally = Tally::default();
-        let mut searcher = matching::searcher(self.query, false);
+        let mut hands = self.hands(false);
         let name = place.name.as_deref().unwrap_or_default();
         let name = OsStr::new(name);
-        if self.count(&mut searcher, &mut tally, &place.dir, name, path.to_string()) {
+        if self.count(&mut hands, &mut tally, &place.dir, name, path.to_string()) {
             // In a tree they are passed over; who names one must not take that for "no match".
             return Err(Fault::new(
                 FaultKind::Unsupported,
@@ -231,7 +239,7 @@ impl Search<'_> {
     /// Counts in one file of a directory, and says whether it is binary.
     fn count(
         &self,
-        searcher: &mut Searcher,
+        (searcher, matcher): &mut Hands<'_>,
         tally: &mut Tally,
         dir: &cap_std::fs::Dir,
         name: &OsStr,
@@ -243,7 +251,7 @@ impl Search<'_> {
         };
         let is_first_enough = self.query.mode == GrepMode::Files;
         let mut counter = Counter { matches: 0, is_first_enough, is_binary: false };
-        let done = text.search(searcher, self.matcher, &mut counter, self.deadline);
+        let done = text.search(searcher, matcher, &mut counter);
         self.note(done);
         tally.searched += 1;
         let is_binary = counter.is_binary || text.is_binary();
@@ -271,7 +279,7 @@ impl Search<'_> {
         let mut left = u64::from(self.query.limit);
         let mut budget_bytes = MAX_PAGE_BYTES;
         let mut files = Vec::new();
-        let mut searcher = matching::searcher(self.query, true);
+        let mut hands = self.hands(true);
         for (path, matches) in &tally.files {
             let units = if by_lines { *matches } else { 1 };
             if skip >= units {
@@ -285,7 +293,7 @@ impl Search<'_> {
             let path = JailPath::trusted(path.clone());
             // A file that went away meanwhile has nothing to show.
             if let Some((file, rest)) =
-                self.file(path, *matches, &mut searcher, (skip, take), budget_bytes)
+                self.file(path, *matches, &mut hands, (skip, take), budget_bytes)
             {
                 files.push(file);
                 budget_bytes = rest;
@@ -313,15 +321,15 @@ impl Search<'_> {
         &self,
         path: JailPath,
         matches: u64,
-        searcher: &mut Searcher,
+        (searcher, matcher): &mut Hands<'_>,
         (skip, take): (u64, u64),
         budget_bytes: usize,
     ) -> Option<(GrepFile, usize)> {
         let place = self.jail.place(&path, LastLink::Follow).ok()?;
         let text = Text::open(&place.dir, OsStr::new(place.name.as_deref()?), Vec::new())?;
-        let mut collector = Collector::new(self.matcher, skip, take, budget_bytes);
+        let mut collector = Collector::new(matcher, skip, take, budget_bytes);
         if self.query.mode == GrepMode::Lines {
-            let done = text.search(searcher, self.matcher, &mut collector, self.deadline);
+            let done = text.search(searcher, matcher, &mut collector);
             self.note(done);
         }
         let version = text.version();

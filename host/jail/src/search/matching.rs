@@ -1,8 +1,8 @@
 //! One pattern against one file.
 //!
-//! Small files are searched in memory; large ones through a reader that looks at the deadline block
-//! by block, so that a huge line cannot hold the search up. Files with a NUL are binary and hold no
-//! matches, unless a byte order mark says UTF-16.
+//! Small files are searched in memory, large ones through a reader; the matcher and the reader look
+//! at the deadline as they go. Files with a NUL are binary and hold no matches, unless a byte order
+//! mark says UTF-16.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -10,12 +10,13 @@ use std::io::{self, Read};
 use std::time::Instant;
 
 use cap_std::fs::{Dir, File};
-use grep_matcher::{LineTerminator, Matcher};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_matcher::LineTerminator;
+use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
 };
 
+use super::bounded::{Bounded, Expression, How};
 use super::grep::{GrepLine, GrepQuery};
 use crate::entry::EntryKind;
 use crate::fault::{Fault, FaultKind, head};
@@ -26,8 +27,11 @@ use crate::version;
 /// file too large to hold is not searched.
 const MAX_HEAP_BYTES: usize = 32 * 1024 * 1024;
 
-/// Up to here a search in memory is over before a deadline could matter.
-const QUICK_BYTES: usize = 1024 * 1024;
+/// The most memory of a compiled pattern.
+const MAX_PATTERN_BYTES: usize = 10 * 1024 * 1024;
+
+/// The most memory the engine takes for a pattern's states, in each thread.
+const MAX_ENGINE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bytes handed to the search between two looks at the deadline.
 const BLOCK_BYTES: usize = 64 * 1024;
@@ -42,14 +46,21 @@ const LEAD_CHARS: usize = 100;
 ///
 /// # Errors
 /// `invalid-input` with what the regex parser said.
-pub(super) fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Fault> {
+pub(super) fn expression(query: &GrepQuery) -> Result<Expression, Fault> {
     let mut builder = RegexMatcherBuilder::new();
+    builder.size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_ENGINE_BYTES);
     builder.fixed_strings(query.literal).case_insensitive(query.ignore_case).multi_line(true);
     if !query.multiline {
         // `$` then matches before `\r\n` too.
         builder.crlf(true);
     }
-    builder.build(&query.pattern).map_err(|err| {
+    let how = How {
+        is_literal: query.literal,
+        ignores_case: query.ignore_case,
+        is_multiline: query.multiline,
+    };
+    let built = builder.build(&query.pattern);
+    built.map(|matcher| Expression::new(matcher, &query.pattern, how)).map_err(|err| {
         let spans_lines =
             !query.multiline && (query.pattern.contains('\n') || query.pattern.contains("\\n"));
         let hint = if spans_lines {
@@ -148,27 +159,23 @@ impl Text {
     pub(super) fn search<S: Sink<Error = io::Error>>(
         &self,
         searcher: &mut Searcher,
-        matcher: &RegexMatcher,
+        matcher: &Bounded<'_>,
         sink: S,
-        deadline: Instant,
     ) -> io::Result<()> {
         if self.is_binary() {
             return Ok(());
         }
-        match self {
-            Text::Held(bytes, _) if bytes.len() <= QUICK_BYTES => {
-                searcher.search_slice(matcher, bytes, sink)
-            }
-            Text::Held(bytes, _) => {
-                searcher.search_reader(matcher, Blocks { inner: &bytes[..], deadline }, sink)
-            }
+        let done = match self {
+            Text::Held(bytes, _) => searcher.search_slice(matcher, bytes, sink),
             Text::Large(file, _) => {
+                let blocks = Blocks { inner: file, deadline: matcher.deadline() };
                 searcher.set_binary_detection(BinaryDetection::quit(0));
-                let done = searcher.search_reader(matcher, Blocks { inner: file, deadline }, sink);
+                let done = searcher.search_reader(matcher, blocks, sink);
                 searcher.set_binary_detection(BinaryDetection::none());
                 done
             }
-        }
+        };
+        matcher.take_stopped().map_or(done, |why| Err(why.into()))
     }
 }
 
@@ -216,7 +223,7 @@ impl Sink for &mut Counter {
 
 /// Collects the lines of a window of matches, with their context.
 pub(super) struct Collector<'a> {
-    pub(super) matcher: &'a RegexMatcher,
+    matcher: &'a Bounded<'a>,
     /// Matches to pass over, and to take after those.
     pub(super) skip: u64,
     pub(super) take: u64,
@@ -229,12 +236,7 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(
-        matcher: &'a RegexMatcher,
-        skip: u64,
-        take: u64,
-        budget_bytes: usize,
-    ) -> Self {
+    pub(super) fn new(matcher: &'a Bounded<'a>, skip: u64, take: u64, budget_bytes: usize) -> Self {
         Collector {
             matcher,
             skip,
@@ -257,10 +259,7 @@ impl<'a> Collector<'a> {
     }
 
     fn line(&self, number: u64, bytes: &[u8], is_match: bool) -> GrepLine {
-        let start = match is_match.then(|| self.matcher.find(bytes)) {
-            Some(Ok(Some(found))) => found.start(),
-            _ => 0,
-        };
+        let start = if is_match { self.matcher.place_in(bytes) } else { 0 };
         GrepLine { number, text: window(bytes, start), is_match }
     }
 }

@@ -18,7 +18,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether git runs what it names, or reads more keys from there.
+    /// Whether git runs what it names, reads more keys from there, or writes there.
     pub(super) fn runs_programs(&self) -> bool {
         let key = self.key.as_str();
         match self.section.as_str() {
@@ -32,6 +32,7 @@ impl Entry<'_> {
                     | "askpass"
                     | "gitproxy"
                     | "alternaterefscommand"
+                    | "worktree"
             ),
             "alias" | "pager" | "include" | "includeif" | "protocol" | "sendemail" | "instaweb" => {
                 true

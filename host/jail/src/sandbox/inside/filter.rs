@@ -15,13 +15,14 @@ use super::super::Posture;
 use super::super::plan::Plan;
 use super::step;
 
-/// Its submission queue does what no filter sees. `clone3` passes its flags where none can look;
-/// libraries then use `clone`.
-const UNKNOWN: [i64; 4] = [
+/// A submission queue does what no filter sees. `clone3` and `openat2` pass their flags where none
+/// can look; libraries then use `clone` and `openat`.
+const UNKNOWN: [i64; 5] = [
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_clone3,
+    libc::SYS_openat2,
 ];
 
 /// Keys of the user, the kernel's insides.
@@ -33,6 +34,26 @@ const REFUSED: [i64; 6] = [
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
 ];
+
+/// Calls that set the mode of a file, with the argument that holds it.
+const MODES: [(i64, u8); 4] = [
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_mknodat, 2),
+];
+
+/// The same, where they are older than directory handles.
+#[cfg(target_arch = "x86_64")]
+const OLD_MODES: &[(i64, u8)] = &[(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_MODES: &[(i64, u8)] = &[];
+
+/// Calls that may make a file; the flags come before the mode.
+#[cfg(target_arch = "x86_64")]
+const MAKERS: &[(i64, u8)] = &[(libc::SYS_openat, 3), (libc::SYS_open, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const MAKERS: &[(i64, u8)] = &[(libc::SYS_openat, 3)];
 
 /// System calls of the x32 interface have this bit set.
 #[cfg(target_arch = "x86_64")]
@@ -47,6 +68,20 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
     // A new user namespace would bring capabilities back, in it.
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         refused.push((call, vec![step("a rule", new_user_namespace())?]));
+    }
+    // A program that runs as its owner would lend that owner's rights to other users of the
+    // machine, out there.
+    for (call, mode) in MODES.iter().chain(OLD_MODES) {
+        refused.push((*call, vec![step("a rule", runs_as_owner(*mode, None))?]));
+    }
+    for (call, mode) in MAKERS {
+        let rules = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY]
+            .map(|flag| step("a rule", runs_as_owner(*mode, Some((mode - 1, flag)))));
+        refused.push((*call, rules.into_iter().collect::<Result<_, _>>()?));
+    }
+    if plan.posture == Posture::Partial {
+        // The server is in sight, and a limit on its time would end it.
+        refused.push((libc::SYS_prlimit64, vec![step("a rule", of_another())?]));
     }
     let families = [(libc::SYS_socket, vec![step("a rule", other_family(plan))?])];
     for (answer, rules) in [
@@ -75,9 +110,28 @@ fn compile(
 }
 
 fn new_user_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
-    let flag = libc::CLONE_NEWUSER as u64;
-    let holds = SeccompCmpOp::MaskedEq(flag);
-    SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Qword, holds, flag)?])
+    SeccompRule::new(vec![has(0, libc::CLONE_NEWUSER as u64)?])
+}
+
+/// The mode has the bit, and the flags have theirs.
+fn runs_as_owner(
+    mode: u8,
+    flags: Option<(u8, i32)>,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    let mut conditions = vec![has(mode, u64::from(libc::S_ISUID))?];
+    if let Some((argument, flag)) = flags {
+        conditions.push(has(argument, u64::from(flag.unsigned_abs()))?);
+    }
+    SeccompRule::new(conditions)
+}
+
+fn of_another() -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?])
+}
+
+fn has(argument: u8, bit: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    let holds = SeccompCmpOp::MaskedEq(bit);
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, holds, bit)
 }
 
 /// Families of sockets beyond these reach what no namespace divides: the host of a virtual machine,

@@ -65,7 +65,7 @@ pub fn sandbox_init() -> ExitCode {
     if frame::write(&control, &built).is_err() || !stands {
         return ExitCode::FAILURE;
     }
-    serve(&control, &plan.workspace);
+    serve(control, &plan.workspace);
     if plan.posture != Posture::Full {
         // With namespaces the end of the first process is the end of all.
         processes::kill_descendants();
@@ -73,12 +73,11 @@ pub fn sandbox_init() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Closes what whoever started the server left open: it is no business of commands.
-#[expect(unsafe_code, reason = "there is no safe call that closes what nobody here opened")]
+/// Closes what whoever started the server left open, and the server so handed on.
+#[expect(unsafe_code, reason = "`close_range` has no safe call")]
 fn close_inherited() {
-    const AFTER_STDERR: i32 = 3;
-    // SAFETY: nothing in this process owns a handle yet. A kernel without the call leaves them.
-    let _ = unsafe { libc::syscall(libc::SYS_close_range, AFTER_STDERR, i32::MAX, 0) };
+    // SAFETY: nothing in this process has opened anything yet, so nobody owns what is closed.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
 }
 
 /// The socket on standard input, which is closed for everybody else.
@@ -116,10 +115,14 @@ fn build(plan: &Plan) -> Built {
 }
 
 /// Takes calls until the server lets go.
-fn serve(control: &UnixStream, workspace: &Path) {
-    while let Ok(Some(handles)) = receive(control) {
+fn serve(control: UnixStream, workspace: &Path) {
+    while let Ok(Some(handles)) = receive(&control) {
         match fork_here() {
-            Ok(ForkResult::Child) => attend::attend(handles, workspace),
+            Ok(ForkResult::Child) => {
+                // Or the server would not hear that the init is gone.
+                drop(control);
+                attend::attend(handles, workspace)
+            }
             // The handles close with the scope, and the server sees that nothing came of the call.
             Ok(ForkResult::Parent { .. }) | Err(_) => {}
         }

@@ -57,8 +57,8 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
         for path in beside(Path::new("/"), &masked) {
             rules = allow(rules, &path, read)?;
         }
-        for path in &plan.read {
-            rules = allow(rules, path, read)?;
+        for path in plan.read.iter().flat_map(|path| unmasked(path, &plan.masked)) {
+            rules = allow(rules, &path, read)?;
         }
     }
     for device in DEVICES {
@@ -66,8 +66,8 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
     }
     rules = allow(rules, &plan.tmp, all)?;
     rules = allow(rules, &plan.workspace, all)?;
-    for path in &plan.write {
-        rules = allow(rules, path, all)?;
+    for path in plan.write.iter().flat_map(|path| unmasked(path, &plan.masked)) {
+        rules = allow(rules, &path, all)?;
     }
     step("Landlock", rules.restrict_self()).map(drop)
 }
@@ -85,6 +85,13 @@ fn allow(
         .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
     let access = if is_dir { access } else { access & AccessFs::from_file(NEEDED) };
     step("Landlock", rules.add_rule(PathBeneath::new(handle, access)))
+}
+
+/// What is left of a place that is allowed by its exact name when places in it are masked. Nothing
+/// new can be made beside those.
+fn unmasked(path: &Path, masked: &[PathBuf]) -> Vec<PathBuf> {
+    let within: Vec<_> = masked.iter().filter(|it| *it != path).cloned().collect();
+    beside(path, &within)
 }
 
 /// What together holds everything below `top` but for `masked`. Links are left out: what they lead

@@ -194,24 +194,27 @@ fn make_devices(devices: Vec<(&str, OwnedFd)>) -> Result<(), String> {
 }
 
 /// `.git` cannot be moved away, and nothing can be planted in its hooks: both are mounts of their
-/// own. A repository that a command makes is not, until the session is opened anew.
+/// own. A repository that a command makes is not, until the session is opened anew; and never one
+/// that a link leads to, for a link can be replaced.
 fn keep_git(workspace: &Path) -> Result<(), String> {
     let git = workspace.join(".git");
-    let Ok(dir) =
-        Dir::open_ambient_dir(workspace, ambient_authority()).and_then(|dir| dir.open_dir(".git"))
-    else {
+    let top = step("`.git`", Dir::open_ambient_dir(workspace, ambient_authority()))?;
+    let Some(dir) = is_real_dir(&top, ".git").then(|| top.open_dir(".git").ok()).flatten() else {
         return Ok(());
     };
     let handle = step("`.git`", copy(&git))?;
     step("`.git`", attach(&handle, &git))?;
-    if !dir.is_dir("hooks") && dir.create_dir("hooks").is_err() {
-        // A link, or a file: no place for hooks that git would take.
+    if !is_real_dir(&dir, "hooks") && dir.create_dir("hooks").is_err() {
         return Ok(());
     }
     let hooks = git.join("hooks");
     let handle = step("`.git/hooks`", copy(&hooks))?;
     step("`.git/hooks`", restrict(&handle, "", SEALED | READ_ONLY, true))?;
     step("`.git/hooks`", attach(&handle, &hooks))
+}
+
+fn is_real_dir(within: &Dir, name: &str) -> bool {
+    within.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir())
 }
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;

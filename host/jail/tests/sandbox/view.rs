@@ -1,0 +1,101 @@
+//! What is in view: masks, what is read or written below and above them, and every shape of `.git`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use harness_jail::{Ending, Posture, Sandbox};
+
+use super::world::{PATH, place, run, walls};
+use crate::process::shell_with;
+use crate::workspace::Workspace;
+
+const WALLS: [Posture; 2] = [Posture::Full, Posture::Partial];
+
+/// `masked`, `read` and `write` by their names outside, what is tried, and whether it works.
+type Row = ([&'static str; 3], &'static str, bool);
+
+const ROWS: [Row; 15] = [
+    // The directory around the workspace is masked, as it is where many workspaces lie.
+    (["..", "", ""], "cat $OUTSIDE/plain", false),
+    (["..", "", ""], "ls $OUTSIDE/.. | grep outside", false),
+    (["..", "", ""], "echo x > f && grep x f && ls", true),
+    (["..", "", ""], "cd / && cd \"$OLDPWD\" && mkdir -p a/b && mv a b", true),
+    // One place in a mask is shown.
+    ([".", "private", ""], "grep secret $OUTSIDE/private/key", true),
+    ([".", "private", ""], "cat $OUTSIDE/plain", false),
+    ([".", "private", ""], "echo > $OUTSIDE/private/key", false),
+    (["private", "private", ""], "grep secret $OUTSIDE/private/key", true),
+    // One place in what is shown is masked.
+    (["private", ".", ""], "cat $OUTSIDE/private/key", false),
+    (["private", ".", ""], "grep plain $OUTSIDE/plain", true),
+    // One place in what may be written is masked.
+    (["private", "", "."], "cat $OUTSIDE/private/key", false),
+    (["private", "", "."], "echo > $OUTSIDE/private/key", false),
+    (["private", "", "."], "echo >> $OUTSIDE/plain", true),
+    ([".", "", "private"], "echo >> $OUTSIDE/private/key && touch $OUTSIDE/private/new", true),
+    ([".", "", "private"], "cat $OUTSIDE/plain", false),
+];
+
+#[tokio::test]
+async fn masks() {
+    for posture in WALLS {
+        for (places, script, works) in ROWS {
+            let w = Workspace::new_in(&place());
+            let outside = w.outside().canonicalize().expect("there");
+            fs::create_dir(outside.join("private")).expect("a directory");
+            fs::write(outside.join("private/key"), "secret").expect("a file");
+            fs::write(outside.join("plain"), "plain").expect("a file");
+            let there = |name: &str| -> Vec<PathBuf> {
+                let names = Some(name).filter(|name| !name.is_empty());
+                names.map(|name| outside.join(name)).into_iter().collect()
+            };
+            let [masked, read, write] = places.map(there);
+            let shell =
+                shell_with(&w, Sandbox { masked, read, write, ..walls(posture) }, environment(&w));
+            let done = run(&w, &shell, script).await;
+            let what = format!("{} {places:?} {script}: {}", posture.name(), done.output);
+            assert_eq!(done.ending == Ending::Exited(0), works, "{what}");
+        }
+    }
+}
+
+/// Whatever a command made of `.git`, the next session can be opened.
+#[tokio::test]
+async fn shapes_of_git() {
+    for posture in WALLS {
+        for make in [
+            "true",
+            "echo gitdir: x > .git",
+            "mkdir x; ln -s x .git",
+            "mkdir -p x/hooks; ln -s x .git",
+            "ln -s $OUTSIDE .git",
+            "ln -s gone .git",
+            "mkfifo .git",
+            "mkdir .git",
+            "mkdir .git; chmod 0 .git",
+            "mkdir .git; chmod 500 .git",
+            "mkdir .git; echo > .git/hooks",
+            "mkdir -p .git/other; ln -s other .git/hooks",
+            "mkdir -p .git x; ln -s ../x .git/hooks",
+            "mkdir .git; ln -s $OUTSIDE .git/hooks",
+            "mkdir .git; ln -s gone .git/hooks",
+            "mkdir .git; mkfifo .git/hooks",
+        ] {
+            let w = Workspace::new_in(&place());
+            let open = || shell_with(&w, walls(posture), environment(&w));
+            assert_eq!(run(&w, &open(), make).await.ending, Ending::Exited(0), "{make}");
+            let done = run(&w, &open(), "echo > file && mkdir -p a && mv file a").await;
+            assert_eq!(done.ending, Ending::Exited(0), "{make}: {}", done.output);
+            // Nothing that is laid over leads to what lies outside.
+            let wrote = run(&w, &open(), "echo > .git/new; echo > .git/hooks/new; true").await;
+            assert_eq!(wrote.ending, Ending::Exited(0), "{make}");
+            let outside: Vec<_> = fs::read_dir(w.outside()).expect("ours").flatten().collect();
+            assert_eq!(outside.len(), 1, "{make}: {outside:?}");
+        }
+    }
+}
+
+fn environment(w: &Workspace) -> Vec<(String, String)> {
+    let outside = w.outside().display().to_string();
+    vec![("PATH".to_owned(), PATH.to_owned()), ("OUTSIDE".to_owned(), outside)]
+}
