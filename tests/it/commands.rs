@@ -29,7 +29,7 @@ const fn timed(id: &'static str, command: &'static str, holds: &'static [&'stati
 }
 
 /// Of the sleeps, each has a length of its own, so that what is left of it can be found.
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 15] = [
     // A silent child that holds an output does not keep the call.
     row(
         "B27",
@@ -66,6 +66,13 @@ const ROWS: [Row; 13] = [
         &["red ok"],
         &["\u{1b}", "title"],
     ),
+    row(
+        "pipeline",
+        "false | cat",
+        &["[no output]", "[the parts of the last pipeline ended with exit codes 1, 0]"],
+        &["exit code 1\n"],
+    ),
+    row("pipeline head", "yes | head -1", &["y"], &["exit code", "pipeline"]),
     row(
         "B39",
         "env; echo [$HARNESS_UPSTREAM_API_KEY]; tr '\\0' '\\n' </proc/$PPID/environ",

@@ -267,6 +267,23 @@ mod tests {
         assert_eq!(out.len(), MAX_LINE_BYTES * 3);
     }
 
+    #[test]
+    fn what_is_said_in_a_sequence() {
+        let check = |raw: &str, expected: Option<&str>| {
+            let (mut cleaner, mut out) = (Cleaner::default(), String::new());
+            raw.bytes().for_each(|byte| cleaner.push(&[byte], &mut out));
+            cleaner.finish(&mut out);
+            assert_eq!((cleaner.take_said().as_deref(), out.as_str()), (expected, "ab"), "{raw:?}");
+        };
+        check("a\x1B]pipeline;1 0\x07b", Some("1 0"));
+        check("a\x1B]pipeline;1 0\x1B\\b", Some("1 0"));
+        check("a\x1B]0;title\x07b\x1B]pipeline;2 0\x07", Some("2 0"));
+        check("a\x1B]pipeline;1 0\x07\x1B]0;title\x07b", Some("1 0"));
+        check("a\x1B]0;pipeline;1 0\x07b", None);
+        check("a\x1B]\x07b", None);
+        check("ab\x1B]pipeline;1 0", None);
+    }
+
     proptest! {
         #[test]
         fn chunks_make_no_difference(
