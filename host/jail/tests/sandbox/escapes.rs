@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use harness_jail::{Ending, Limits, Posture};
+use harness_jail::{Ending, Posture, Sandbox};
 
 use super::world::{INIT, PATH, ROOTED, World, place, run, run_within};
 
@@ -98,7 +98,7 @@ async fn all(posture: Posture) {
             continue;
         }
         let Some(world) = World::new() else { return };
-        let shell = world.shell(posture, Limits::default());
+        let shell = world.shell_in(world.walls(posture));
         // The walls stand before it is bound.
         run(&world.w, &shell, "true").await;
         let _late = world.late_socket();
@@ -127,6 +127,26 @@ async fn all(posture: Posture) {
         }
     }
     assert!(wrong.is_empty(), "posture {}:\n{}", posture.name(), wrong.join("\n"));
+}
+
+/// Names of sockets belong to the network, which is then the server's.
+#[tokio::test]
+async fn with_the_network() {
+    for posture in [Posture::Full, Posture::Partial] {
+        for (address, is_reached) in [
+            ("socket.AF_INET).connect(('127.0.0.1', int(the.PORT)))", true),
+            ("socket.AF_UNIX).connect('\\0' + the.ABSTRACT)", false),
+            ("socket.AF_UNIX).connect(the.OUTSIDE + '/socket')", posture == Posture::Partial),
+        ] {
+            let Some(world) = World::new() else { return };
+            let shell = world.shell_in(Sandbox { network: true, ..world.walls(posture) });
+            let whole = format!("{PRELUDE}socket.socket({address}");
+            let command = harness_jail::Command::Argv(vec!["python3".into(), "-c".into(), whole]);
+            let done = run_within(&world.w, &shell, command, 20_000).await;
+            let what = format!("{} {address}: {}", posture.name(), done.output);
+            assert_eq!(done.ending == Ending::Exited(0), is_reached, "{what}");
+        }
+    }
 }
 
 /// The same from a copy that another user runs.

@@ -1,9 +1,11 @@
 //! What is in view: masks, what is read or written below and above them, and every shape of `.git`.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-use harness_jail::{Ending, Posture, Sandbox};
+use harness_jail::{Ending, Posture, Sandbox, secret_places};
 
 use super::world::{PATH, place, run, walls};
 use crate::process::shell_with;
@@ -59,6 +61,41 @@ async fn masks() {
     }
 }
 
+/// Secrets are where programs keep them, or where a link from there leads.
+#[tokio::test]
+async fn secret_places_are_masked() {
+    for posture in WALLS {
+        let w = Workspace::new_in(&place());
+        let home = w.outside().canonicalize().expect("there");
+        fs::create_dir_all(home.join(".ssh")).expect("a directory");
+        fs::create_dir_all(home.join("kept/aws")).expect("a directory");
+        for name in [".ssh/id", "kept/aws/credentials", "kept/netrc", ".gitconfig", "kept/plain"] {
+            fs::write(home.join(name), "planted").expect(name);
+        }
+        symlink(home.join("kept/aws"), home.join(".aws")).expect("a link");
+        symlink("kept/netrc", home.join(".netrc")).expect("a link");
+        let sandbox = Sandbox { masked: secret_places(Some(&home)), ..walls(posture) };
+        let shell = shell_with(&w, sandbox, environment(&w));
+        for (script, works) in [
+            ("cat $OUTSIDE/.ssh/id", false),
+            ("ls $OUTSIDE/.ssh", false),
+            ("cat $OUTSIDE/.aws/credentials", false),
+            ("cat $OUTSIDE/kept/aws/credentials", false),
+            ("cat $OUTSIDE/.netrc", false),
+            ("cat $OUTSIDE/kept/netrc", false),
+            ("cat /etc/shadow", false),
+            ("ls /run", false),
+            ("ls /var/run/", false),
+            ("cat $OUTSIDE/.gitconfig $OUTSIDE/kept/plain", true),
+            ("id -un && getent passwd root", true),
+        ] {
+            let done = run(&w, &shell, script).await;
+            let what = format!("{} {script}: {}", posture.name(), done.output);
+            assert_eq!(done.ending == Ending::Exited(0), works, "{what}");
+        }
+    }
+}
+
 /// Whatever a command made of `.git`, the next session can be opened.
 #[tokio::test]
 async fn shapes_of_git() {
@@ -93,6 +130,27 @@ async fn shapes_of_git() {
             assert_eq!(outside.len(), 1, "{make}: {outside:?}");
         }
     }
+}
+
+/// What is bound when the walls are built may be gone before they stand.
+#[tokio::test]
+async fn sockets_come_and_go() {
+    let w = Workspace::new_in(&place());
+    let path = w.outside().join("socket");
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let busy = std::thread::spawn(move || {
+        while ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            let socket = UnixListener::bind(&path).expect("a socket");
+            fs::remove_file(&path).expect("ours");
+            drop(socket);
+        }
+    });
+    for _ in 0..40 {
+        let shell = shell_with(&w, walls(Posture::Full), environment(&w));
+        assert_eq!(run(&w, &shell, "true").await.ending, Ending::Exited(0));
+    }
+    drop(end);
+    busy.join().expect("it went on");
 }
 
 fn environment(w: &Workspace) -> Vec<(String, String)> {

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
-use harness_jail::{Completion, Limits, Posture, Request, Sandbox, Shell};
+use harness_jail::{Completion, Posture, Request, Sandbox, Shell};
 
 use crate::process::{sandbox, shell_with};
 use crate::workspace::Workspace;
@@ -39,12 +39,16 @@ master, slave = pty.openpty()
 facts["TERMINAL"] = os.ttyname(slave)
 segment = libc.shmget(key, 4096, 0o1600)
 queue = libc.mq_open(b"/" + name.encode(), os.O_CREAT | os.O_RDWR, 0o600, None)
-shared = "/dev/shm/" + name
-open(shared, "w").write("secret")
+files = "/dev/shm/" + name, "/tmp/" + name
+for file in files:
+    open(file, "w").write("secret")
+os.mkfifo("fifo")
+fifo = os.open("fifo", os.O_RDWR)
 def end(*_):
     libc.shmctl(segment, 0, None)
     libc.mq_unlink(b"/" + name.encode())
-    os.unlink(shared)
+    for file in files:
+        os.unlink(file)
     os._exit(0)
 signal.signal(signal.SIGTERM, end)
 print(*(f"{name}={value}" for name, value in facts.items()), flush=True)
@@ -109,19 +113,16 @@ impl World {
         Some(World { w, neighbour, facts, _inherited: inherited })
     }
 
-    /// A shell whose commands have no business with the secrets.
-    pub(super) fn shell(&self, posture: Posture, limits: Limits) -> Shell {
-        self.shell_in(Sandbox { limits, masked: self.secrets(), ..walls(posture) })
+    /// Walls that mask the secrets.
+    pub(super) fn walls(&self, posture: Posture) -> Sandbox {
+        let masked = ["secret", "private"].map(|name| self.w.outside().join(name));
+        Sandbox { masked: masked.into(), ..walls(posture) }
     }
 
     pub(super) fn shell_in(&self, sandbox: Sandbox) -> Shell {
         let mut environment = self.facts.clone();
         environment.push(("PATH".to_owned(), PATH.to_owned()));
         shell_with(&self.w, sandbox, environment)
-    }
-
-    fn secrets(&self) -> Vec<PathBuf> {
-        ["secret", "private"].map(|name| self.w.outside().join(name)).into()
     }
 
     /// A socket that is bound while the session runs.

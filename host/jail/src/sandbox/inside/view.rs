@@ -159,14 +159,19 @@ fn mask(path: &Path) -> Result<Option<PathBuf>, String> {
         return Ok(None);
     };
     let what = format!("to mask `{}`", path.display());
-    if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir() {
+    let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
+    let masked = if is_dir {
         let sealed = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        step(&what, mount("tmpfs", path, "tmpfs", sealed, Some(c"size=64k,mode=0711")))?;
-        return Ok(Some(path.to_owned()));
+        mount("tmpfs", path, "tmpfs", sealed, Some(c"size=64k,mode=0711"))
+    } else {
+        let blank = step(&what, copy(Path::new(BLANK)))?;
+        attach(&blank, path)
+    };
+    match masked {
+        // Sockets come and go.
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        masked => step(&what, masked).map(|()| is_dir.then(|| path.to_owned())),
     }
-    let blank = step(&what, copy(Path::new(BLANK)))?;
-    step(&what, attach(&blank, path))?;
-    Ok(None)
 }
 
 /// A `/dev` of the session's own.
