@@ -4,10 +4,9 @@
 //! looks into a workspace: that is the jail's.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use harness_jail::{
-    Jail, OpenError, PrivateDir, Unfinished, directories_in, ensure_directory, remove_directory,
+    Jail, OpenError, PrivateDir, directories_in, ensure_directory, remove_directory,
 };
 
 use crate::wire::chat::is_session_id;
@@ -21,8 +20,6 @@ pub struct Places {
     /// Canonical, as every path here that is compared.
     state_path: PathBuf,
     workspaces: PathBuf,
-    /// Where writes are remembered until they ended.
-    unfinished: Arc<Unfinished>,
     /// Whether other servers may make workspaces there too.
     shares_workspaces: bool,
     /// What a client may name lies under one of these; anywhere, when None.
@@ -112,9 +109,7 @@ impl Places {
         let canonical = |roots: &[PathBuf]| roots.iter().map(canonical).collect();
         let roots = roots.map(canonical).transpose()?;
         let shares_workspaces = workspaces != own;
-        let unfinished = state.subdirectory("unfinished").map_err(unusable(state_dir))?;
-        let unfinished = Arc::new(Unfinished::new(unfinished));
-        Ok(Places { state, state_path, workspaces, unfinished, shares_workspaces, roots })
+        Ok(Places { state, state_path, workspaces, shares_workspaces, roots })
     }
 
     /// Whether two directories could be such a layout, as far as their paths tell. Makes nothing.
@@ -172,7 +167,14 @@ impl Places {
             }
         };
         let jail = Jail::open(Path::new(directory), spill)?;
-        Ok(jail.remembering_writes(Arc::clone(&self.unfinished)))
+        Ok(match self.state.subdirectory("unfinished") {
+            Ok(own) => jail.remembering_writes(own),
+            Err(err) => {
+                // Writes are right without it; a kill in the middle of one leaves a file behind.
+                tracing::warn!(session, "no place to remember unfinished writes: {err}");
+                jail
+            }
+        })
     }
 
     /// Where the commands of a session keep their temporary files. Made when it is not there.

@@ -7,7 +7,6 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -66,7 +65,7 @@ pub struct Jail {
     roots: Vec<String>,
     pub(crate) spill_dir: Option<SpillDir>,
     /// Where writes are remembered, so that the next one to open the workspace can sweep.
-    pub(crate) unfinished: Option<Arc<Unfinished>>,
+    pub(crate) unfinished: Option<Unfinished>,
 }
 
 impl Jail {

@@ -46,4 +46,3 @@ pub use read::MAX_READ_BYTES;
 pub use sandbox::{Limits, Posture, Refusal, Sandbox, probe, sandbox_init, secret_places};
 pub use search::{GlobPage, GlobQuery, GrepFile, GrepLine, GrepMode, GrepPage, GrepQuery};
 pub use shell::{Ask, Command, Completion, Ending, Job, Request, Shell, allowed_environment};
-pub use unfinished::Unfinished;

@@ -8,13 +8,15 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::entry::EntryKind;
 use crate::handles;
@@ -46,79 +48,87 @@ pub(crate) fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
 }
 
-/// The records of one server, which all its workspaces share.
+/// The records of one server, by their directory's path: a handle for each open workspace would be
+/// too many.
 #[derive(Debug)]
-pub struct Unfinished {
-    dir: Dir,
+pub(crate) struct Unfinished {
+    path: PathBuf,
 }
 
 /// The record of one write, gone when this is dropped.
-pub(crate) struct Record<'a> {
-    dir: &'a Dir,
+pub(crate) struct Record {
+    dir: Dir,
     name: String,
     /// Holds the lock.
-    _file: File,
+    file: File,
 }
 
 impl Jail {
-    /// The same workspace with its writes remembered. What earlier writes into this workspace left
-    /// over is removed.
+    /// The same workspace with its writes remembered in `own`, a directory that all workspaces of a
+    /// server share. What earlier writes into this workspace left over is removed.
     #[must_use]
-    pub fn remembering_writes(mut self, unfinished: Arc<Unfinished>) -> Jail {
+    pub fn remembering_writes(mut self, own: PrivateDir) -> Jail {
+        let unfinished = Unfinished { path: own.path().to_owned() };
         // What cannot be swept now is swept by whoever opens the workspace next.
-        let _ = unfinished.sweep(&self.dir, self.root());
+        let _ = sweep(&own.into_dir(), &self.dir, self.root());
         self.unfinished = Some(unfinished);
         self
     }
 }
 
 impl Unfinished {
-    /// The records in a directory of the server's own.
-    pub fn new(own: PrivateDir) -> Unfinished {
-        Unfinished { dir: own.into_dir() }
-    }
-
     /// Records that `temporary` is about to be made in `directory`, a path of the host.
-    pub(crate) fn record(&self, directory: &Path, temporary: &str) -> io::Result<Record<'_>> {
+    pub(crate) fn record(&self, directory: &Path, temporary: &str) -> io::Result<Record> {
         let Some(directory) = directory.to_str() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not UTF-8"));
         };
+        let dir = Dir::open_ambient_dir(&self.path, ambient_authority())?;
         loop {
             let name = temporary_name();
-            let mut file = handles::create_file_at(&self.dir, OsStr::new(&name), 0o600)?;
+            let file = handles::create_file_at(&dir, OsStr::new(&name), 0o600)?;
+            let is_locked = lock(&file);
             // A sweep that came between took it for left over.
-            if !is_locked_by_us(&file) || handles::stat_of(&file)?.links == 0 {
+            if is_locked.as_ref().is_ok_and(|is_locked| !is_locked)
+                || handles::stat_of(&file)?.links == 0
+            {
                 continue;
             }
-            file.write_all(format!("{directory}{END}{temporary}{END}").as_bytes())?;
-            return Ok(Record { dir: &self.dir, name, _file: file });
+            let mut record = Record { dir, name, file };
+            is_locked?;
+            record.file.write_all(format!("{directory}{END}{temporary}{END}").as_bytes())?;
+            return Ok(record);
         }
-    }
-
-    /// Removes what dead writers left in the workspace that is open as `root`.
-    fn sweep(&self, root: &Dir, root_path: &Path) -> io::Result<()> {
-        for entry in self.dir.entries()? {
-            let name = entry?.file_name();
-            let Ok(file) = handles::open_file_at(&self.dir, &name) else { continue };
-            if !is_locked_by_us(&file) {
-                continue;
-            }
-            let record = handles::read_up_to(&file, MAX_RECORD_BYTES, 0)?;
-            let record = String::from_utf8_lossy(&record);
-            let parts: Vec<&str> = record.split(END).collect();
-            if let [directory, temporary, ""] = parts[..] {
-                let Ok(inside) = Path::new(directory).strip_prefix(root_path) else { continue };
-                remove(root, inside, OsStr::new(temporary));
-            }
-            handles::remove_file_at(&self.dir, &name)?;
-        }
-        Ok(())
     }
 }
 
-/// The lock ends when the last handle on the file is closed, by whatever end of the process.
-fn is_locked_by_us(file: &File) -> bool {
-    flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+/// Removes what dead writers left in the workspace that is open as `root`.
+fn sweep(own: &Dir, root: &Dir, root_path: &Path) -> io::Result<()> {
+    for entry in own.entries()? {
+        let name = entry?.file_name();
+        let Ok(file) = handles::open_file_at(own, &name) else { continue };
+        if !lock(&file).unwrap_or(false) {
+            continue;
+        }
+        let record = handles::read_up_to(&file, MAX_RECORD_BYTES, 0)?;
+        let record = String::from_utf8_lossy(&record);
+        let parts: Vec<&str> = record.split(END).collect();
+        if let [directory, temporary, ""] = parts[..] {
+            let Ok(inside) = Path::new(directory).strip_prefix(root_path) else { continue };
+            remove(root, inside, OsStr::new(temporary));
+        }
+        handles::remove_file_at(own, &name)?;
+    }
+    Ok(())
+}
+
+/// Locks a record; false when another has it. The lock ends when the last handle on the file is
+/// closed, by whatever end of the process.
+fn lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(err) => Err(err.into()),
+    }
 }
 
 /// Follows no link; what was moved or removed meanwhile needs no removing here.
@@ -135,8 +145,8 @@ fn remove(root: &Dir, inside: &Path, temporary: &OsStr) {
     }
 }
 
-impl Drop for Record<'_> {
+impl Drop for Record {
     fn drop(&mut self) {
-        let _ = handles::remove_file_at(self.dir, OsStr::new(&self.name));
+        let _ = handles::remove_file_at(&self.dir, OsStr::new(&self.name));
     }
 }

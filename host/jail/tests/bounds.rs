@@ -85,7 +85,9 @@ fn hostile_patterns_and_lines() {
     ] {
         let root = Some(w.path(path));
         let (page, grown) = search(&w, &GrepQuery { multiline, root, ..query(pattern) });
-        assert_eq!(page.stopped.as_deref(), Some(stopped), "`{pattern}` in {path}");
+        // On a busy machine the time may be over before the size is.
+        let why = page.stopped.as_deref();
+        assert!(why == Some(stopped) || why == Some("deadline"), "`{pattern}` in {path}: {why:?}");
         assert_eq!(page.total_matches, 0, "`{pattern}` in {path}");
         // Far above what a search takes, and far below what one took without bounds.
         assert!(grown < 400 << 20, "`{pattern}` in {path} took {} MiB", grown >> 20);

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
 
-use harness_jail::{Basis, FaultKind, Jail, Observations, PrivateDir, Unfinished};
+use harness_jail::{Basis, FaultKind, Jail, Observations, PrivateDir};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
@@ -23,9 +23,7 @@ const PLACE: &str = "HARNESS_JAIL_TEST_PLACE";
 
 fn remembering(place: &Path) -> Jail {
     let own = PrivateDir::open(&place.join("own")).expect("a directory of our own");
-    Jail::open(&place.join("w"), None)
-        .expect("a jail")
-        .remembering_writes(Arc::new(Unfinished::new(own)))
+    Jail::open(&place.join("w"), None).expect("a jail").remembering_writes(own)
 }
 
 /// Runs one test of this binary in a process of its own, with the place it works in.

@@ -184,7 +184,7 @@ struct Temporary<'a> {
     dir: &'a Dir,
     name: String,
     /// Goes after the file, so that a kill between the two leaves nothing unknown.
-    _record: Option<Record<'a>>,
+    _record: Option<Record>,
 }
 
 impl<'a> Temporary<'a> {
