@@ -3,6 +3,8 @@
 //! What they hold is shown one level below, in `host/jail/tests/sandbox`; here, that the server puts
 //! them up, says so, and does without in no silence.
 
+#![allow(clippy::print_stdout, reason = "what is skipped is said")]
+
 use std::fmt::Write as _;
 use std::time::Duration;
 
