@@ -293,3 +293,35 @@ async fn all(posture: Posture, done_here: &[Behind]) {
 
 /// Where this crate's own tests are built; it is not in the workspaces.
 const TARGET: &str = "CARGO_TARGET_DIR";
+
+/// What is laid over `.git` is in nobody's way.
+#[tokio::test]
+async fn a_protected_repository() {
+    let w = Workspace::new_in(&place());
+    let open = || shell_with(&w, walls(Posture::Full), allowed_environment(std::env::vars()));
+    let init = "type -P git && git init -qb main . && git config user.name n && \
+                git config user.email e@x && echo 1 > f && git add f && git commit -qm one";
+    if run(&w, &open(), init).await.ending != Ending::Exited(0) {
+        println!("skipped: there is no git");
+        return;
+    }
+    // A session that finds the repository there.
+    let shell = open();
+    for script in [
+        "echo 2 >> f && git commit -qam two && git commit -q --amend -m 'two again'",
+        "git switch -qc side HEAD~ && echo 3 > g && git add g && git commit -qm three",
+        "git rebase -q main && git switch -q main && git merge -q --no-edit side",
+        "echo 4 >> f && git stash -q && git stash pop -q && git checkout -q f && git status",
+        "git tag v1 && git branch -D side && git reset -q --hard HEAD~ && git clean -qfdx",
+        "git config user.name other && git remote add o . && git fetch -q o && git remote remove o",
+        "git worktree add -q t -b t && git -C t log -1 --format=%s && git worktree remove t",
+        "git clone -q . c && rm -r c && git gc -q --prune=now && git fsck",
+        "git -c protocol.file.allow=always submodule add -q ./ s && git commit -qm submodule",
+        "git init -q && git mv f h && git commit -qm moved && git rm -q h && git commit -qm gone",
+        "! git config --global user.name x",
+        "! mv .git gone && ! rm -r .git/hooks",
+    ] {
+        let done = run(&w, &shell, script).await;
+        assert_eq!(done.ending, Ending::Exited(0), "{script}: {}", done.output);
+    }
+}
