@@ -134,18 +134,20 @@ async fn the_init_is_killed(posture: Posture) {
     let (kept, word) = (seconds(), seconds());
     run(&w, &shell, &format!("setsid sleep {kept} &")).await;
     let script = format!(
-        "setsid sleep {word} & echo $! > pid; init=$(ps -o ppid= -p $PPID); \
-         kill -STOP $init; kill -KILL $init $PPID; [ $init = 1 ] && kill -KILL -1; sleep {word}"
+        "setsid sleep {word} & echo $! $$ > pids; init=$(ps -o ppid= -p $PPID); \
+         kill -STOP $init; kill -KILL $init $PPID; [ $init = 1 ] && kill -KILL -1; exec sleep {word}"
     );
     assert_eq!(run(&w, &shell, &script).await.ending, Ending::Signalled(9));
     assert_eq!(run(&w, &shell, "echo alive").await.output, "alive\n");
     drop(shell);
     until("what was attended ends", || !runs(&kept)).await;
-    let survivor = w.text("pid").trim().parse().expect("a number");
     let survives = runs(&word);
     assert_eq!(survives, posture != Posture::Full);
     if survives {
-        let survivor = nix::unistd::Pid::from_raw(survivor);
-        nix::sys::signal::kill(survivor, nix::sys::signal::SIGKILL).expect("it runs");
+        for pid in w.text("pids").split_whitespace() {
+            let pid = nix::unistd::Pid::from_raw(pid.parse().expect("a number"));
+            nix::sys::signal::kill(pid, nix::sys::signal::SIGKILL).expect("it runs");
+        }
     }
+    until("nothing of it is left", || !runs(&word)).await;
 }
