@@ -62,7 +62,7 @@ const IN_HOMES: [&str; 49] = [
 ];
 
 /// The system's own: passwords, keys of its services, and where services listen.
-const IN_SYSTEM: [&str; 11] = [
+const IN_SYSTEM: [&str; 13] = [
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -73,6 +73,8 @@ const IN_SYSTEM: [&str; 11] = [
     "/etc/krb5.keytab",
     "/etc/kubernetes",
     "/run",
+    "/sys/kernel/debug",
+    "/sys/kernel/tracing",
     "/var/lib/docker",
 ];
 
