@@ -25,14 +25,19 @@ mod drain;
 mod environment;
 mod jobs;
 mod output;
+mod request;
+mod space;
 mod startup;
 
 pub use environment::allowed_environment;
 pub use jobs::{Ask, Job};
+pub use request::{Command, Request};
 
 use drain::Drain;
 use jobs::Jobs;
 use output::Kept;
+use request::{check, spawn_fault};
+use space::Space;
 
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_millis(500);
@@ -51,33 +56,6 @@ const KILLED: i32 = nix::libc::SIGKILL;
 
 /// What shells report for a program that cannot be started.
 const NOT_STARTED: i32 = 127;
-
-/// The longest command line, in bytes: what the kernel takes for one argument.
-const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
-
-/// What to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// Passed to `bash -c`.
-    Shell(String),
-    /// A program and its arguments, without a shell.
-    Argv(Vec<String>),
-}
-
-/// One command to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// What to run.
-    pub command: Command,
-    /// The directory to run it in; `None` is the root.
-    pub workdir: Option<JailPath>,
-    /// Milliseconds until everything it started is killed; at least 1.
-    pub timeout_ms: u32,
-    /// Variables on top of those of the session.
-    pub environment: Vec<(String, String)>,
-    /// What it reads; `None`: nothing.
-    pub stdin: Option<Vec<u8>>,
-}
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -207,13 +185,18 @@ impl Shell {
         let start = self.prepare(jail, &request)?;
         let limit = Duration::from_millis(u64::from(request.timeout_ms));
         let (session, mut call, drain) = self.begin(jail, &request, &start).await?;
-        let ended = timeout(limit.saturating_sub(started.elapsed()), call.ended()).await;
+        let space = self.space(jail);
+        let ended = tokio::select! {
+            ended = timeout(limit.saturating_sub(started.elapsed()), call.ended()) => Some(ended),
+            () = space.runs_out() => None,
+        };
         let (ending, is_alone) = match ended {
-            Ok((Ended::NotStarted(number), _)) => {
+            Some(Ok((Ended::NotStarted(number), _))) => {
                 return Err(spawn_fault(&request.command, &io::Error::from_raw_os_error(number)));
             }
-            Ok((ended, is_alone)) => (Ending::of(ended), is_alone),
-            Err(_) => (Ending::TimedOut, end_gently(&mut call).await.1),
+            Some(Ok((ended, is_alone))) => (Ending::of(ended), is_alone),
+            Some(Err(_)) => (Ending::TimedOut, end_gently(&mut call).await.1),
+            None => (Ending::Signalled(KILLED), end_at_once(&mut call).await),
         };
         drain.settle(QUIET, LINGER).await;
         let still_running = match is_alone {
@@ -221,7 +204,8 @@ impl Shell {
             false => timeout(COUNTING, call.count()).await.unwrap_or(1),
         };
         let kept = drain.take();
-        let notes = self.notes(Some(&session), &kept, ending);
+        let mut notes = self.notes(Some(&session), &kept, ending);
+        notes.extend(space.note());
         if still_running > 0 {
             self.keep(Left { call, _drain: drain });
         }
@@ -235,6 +219,11 @@ impl Shell {
         self.left().clear();
         drop(self.session.blocking_lock().take());
         self.put_git_back();
+    }
+
+    /// The room that its commands may use.
+    fn space(&self, jail: &Jail) -> Space {
+        Space::of([jail.root().to_owned(), self.tmp.clone()])
     }
 
     /// What is to be started, where, and with which variables; nothing is yet.
@@ -415,6 +404,12 @@ async fn end_gently(call: &mut Call) -> (Ending, bool) {
     (ended.map_or(Ending::Signalled(KILLED), |(ended, _)| Ending::of(ended)), is_over)
 }
 
+/// Ends everything a call started; whether nothing of it is left.
+async fn end_at_once(call: &mut Call) -> bool {
+    call.kill();
+    call.is_over_within(GRACE).await
+}
+
 /// Writes stdin from a task of its own, so that a command that does not read holds up nothing.
 fn feed_from(pipe: io::PipeWriter, bytes: Vec<u8>) -> io::Result<()> {
     let mut pipe = tokio::net::unix::pipe::Sender::from_owned_fd(pipe.into())?;
@@ -423,58 +418,4 @@ fn feed_from(pipe: io::PipeWriter, bytes: Vec<u8>) -> io::Result<()> {
         let _ = pipe.write_all(&bytes).await;
     });
     Ok(())
-}
-
-fn check(request: &Request) -> Result<(), Fault> {
-    let invalid = |message: &str| Err(Fault::new(FaultKind::InvalidInput, message));
-    if request.timeout_ms == 0 {
-        return invalid("the time-out is 0 ms, expected at least 1");
-    }
-    let arguments = match &request.command {
-        Command::Shell(script) => std::slice::from_ref(script),
-        Command::Argv(arguments) => arguments.as_slice(),
-    };
-    if arguments.first().is_none_or(|program| program.trim().is_empty()) {
-        return invalid("the command is empty");
-    }
-    if arguments.iter().any(|argument| argument.contains('\0')) {
-        return invalid("the command holds a NUL character");
-    }
-    if let Some(long) = arguments.iter().find(|argument| argument.len() > MAX_ARGUMENT_BYTES) {
-        return Err(Fault::new(
-            FaultKind::TooLarge,
-            format!(
-                "the command is {} bytes long, over the limit of {MAX_ARGUMENT_BYTES}",
-                long.len()
-            ),
-        )
-        .with_hint("write it to a file and run that"));
-    }
-    for (name, value) in &request.environment {
-        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            return invalid(
-                "a variable of the environment has a bad name or holds a NUL character",
-            );
-        }
-    }
-    Ok(())
-}
-
-fn spawn_fault(command: &Command, err: &io::Error) -> Fault {
-    let is_missing = err.kind() == io::ErrorKind::NotFound;
-    match command {
-        Command::Shell(_) if is_missing => {
-            Fault::new(FaultKind::Unavailable, "bash was not found on this machine")
-        }
-        Command::Argv(arguments) if is_missing => Fault::new(
-            FaultKind::NotFound,
-            format!("program `{}` was not found", arguments.first().map_or("", String::as_str)),
-        ),
-        _ if err.kind() == io::ErrorKind::ArgumentListTooLong => Fault::new(
-            FaultKind::TooLarge,
-            "the command and its environment are longer than the system takes",
-        )
-        .with_hint("write the long part to a file"),
-        _ => Fault::new(FaultKind::Unavailable, format!("the command could not be started: {err}")),
-    }
 }

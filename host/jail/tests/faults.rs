@@ -33,7 +33,7 @@ fn child(test: &str, place: &Path) -> Command {
     command
 }
 
-fn place_of_child() -> Option<PathBuf> {
+pub(crate) fn place_of_child() -> Option<PathBuf> {
     std::env::var_os(PLACE).map(PathBuf::from)
 }
 
@@ -245,7 +245,7 @@ fn a_mount_inside() {
 }
 
 /// Prepares `place` by a script with a mount namespace of its own, and runs a test in it.
-fn in_namespace(place: &Path, test: &str, prepare: &str) {
+pub(crate) fn in_namespace(place: &Path, test: &str, prepare: &str) {
     let unshared = |script: &str| {
         let mut command = Command::new("unshare");
         // As root of a namespace of its own, so that it takes no rights to make one.

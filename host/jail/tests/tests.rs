@@ -19,6 +19,7 @@ mod private;
 mod process;
 mod random;
 mod read;
+mod room;
 mod sandbox;
 mod search;
 mod workspace;

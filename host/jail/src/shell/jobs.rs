@@ -14,8 +14,10 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::drain::Drain;
+use super::space::Space;
 use super::{
-    COUNTING, Command, Completion, Ending, LINGER, QUIET, Request, Shell, end_gently, spawn_fault,
+    COUNTING, Command, Completion, Ending, KILLED, LINGER, QUIET, Request, Shell, end_at_once,
+    end_gently, spawn_fault,
 };
 use crate::fault::{Fault, FaultKind};
 use crate::jail::Jail;
@@ -73,6 +75,8 @@ struct Attended {
     drain: Drain,
     /// Held by the task until the command ended; `None` once nothing is left.
     call: Arc<tokio::sync::Mutex<Option<Call>>>,
+    /// The room it may use.
+    space: Arc<Space>,
     /// How the command ended, and how long it ran.
     over: watch::Receiver<Option<(Ending, Duration)>>,
     stop: Arc<Notify>,
@@ -103,10 +107,12 @@ impl Shell {
         let (report, over) = watch::channel(first);
         let (stop, call) = (Arc::new(Notify::new()), Arc::new(tokio::sync::Mutex::new(Some(call))));
         let (stopped, attended) = (Arc::clone(&stop), Arc::clone(&call));
+        let space = Arc::new(self.space(jail));
+        let watched = Arc::clone(&space);
         let task = tokio::spawn(async move {
             if first.is_none() {
-                let ending = attend(&attended, &stopped, limit.saturating_sub(started.elapsed()));
-                let ending = ending.await;
+                let left = limit.saturating_sub(started.elapsed());
+                let ending = attend(&attended, &stopped, &watched, left).await;
                 drop(place);
                 let _ = report.send(Some((ending, started.elapsed())));
             }
@@ -119,6 +125,7 @@ impl Shell {
             call,
             over,
             stop,
+            space,
             task: task.abort_handle(),
         };
         let job = self.jobs.add(job);
@@ -150,7 +157,8 @@ impl Shell {
         let (ending, ran) = over.unwrap_or((Ending::Running, job.started.elapsed()));
         let session = self.session.lock().await.clone();
         let kept = job.drain.take_new();
-        let notes = self.notes(session.as_deref(), &kept, ending);
+        let mut notes = self.notes(session.as_deref(), &kept, ending);
+        notes.extend(job.space.note());
         Completion::new(ending, kept, still_running, notes, ran)
     }
 }
@@ -266,12 +274,21 @@ impl Drop for Attended {
 }
 
 /// Waits for the end of a command, or brings it about.
-async fn attend(call: &tokio::sync::Mutex<Option<Call>>, stop: &Notify, limit: Duration) -> Ending {
+async fn attend(
+    call: &tokio::sync::Mutex<Option<Call>>,
+    stop: &Notify,
+    space: &Space,
+    limit: Duration,
+) -> Ending {
     let mut call = call.lock().await;
     let Some(call) = call.as_mut() else { return Ending::of(Ended::Lost) };
     tokio::select! {
         (ended, _) = call.ended() => Ending::of(ended),
         () = stop.notified() => end_gently(call).await.0,
+        () = space.runs_out() => {
+            end_at_once(call).await;
+            Ending::Signalled(KILLED)
+        }
         () = tokio::time::sleep(limit) => {
             end_gently(call).await;
             Ending::TimedOut
