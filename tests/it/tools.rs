@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::rig::Rig;
 
 mod edits;
+mod images;
 mod reads;
 mod searches;
 mod writes;

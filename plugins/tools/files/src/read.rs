@@ -1,4 +1,4 @@
-//! `read`: a page of a text file, or a directory's names.
+//! `read`: a page of a text file, an image, or a directory's names.
 //!
 //! Each thing that is not a page of text has an answer of its own: missing, a directory,
 //! binary, empty, past the end. Marks as shown exactly the lines that were shown whole.
@@ -6,10 +6,10 @@
 mod listing;
 
 use harness_sdk::workspace_read::{self, EntryKind};
-use harness_sdk::{Fault, Input, Outcome, fault, outcome};
+use harness_sdk::{Fault, Image, Input, Outcome, Part, fault, outcome};
 
 use crate::page::{self, DEFAULT_LINES, Page, Pager, Past, Window};
-use crate::source::{self, Pieces};
+use crate::source::{self, MAX_WHOLE_BYTES, Pieces};
 use crate::text::{self, BOM, Kind};
 
 /// A file up to this size is read to its end, so that a page can tell how many lines there are.
@@ -42,7 +42,7 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
     let head = pieces.next()?.unwrap_or_default();
     let mut pager = Pager::new(window);
     let mut is_at_end = true;
-    let mut note = "";
+    let mut note = String::new();
     match text::kind(&head) {
         Kind::Binary(what) => {
             return Err(fault::unsupported(format!(
@@ -51,14 +51,30 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
             ))
             .hint("inspect it with a command, if you need to: call `bash`"));
         }
+        Kind::Image { name, media_type } if pieces.is_whole(&head) => {
+            return Ok(Outcome {
+                // Whether the model is shown it, and what it reads otherwise, is the host's to say.
+                parts: vec![Part::Image(Image { media_type: media_type.to_owned(), bytes: head })],
+                ..outcome("", format!("read `{path}`, {name}"))
+            });
+        }
+        Kind::Image { name, .. } => {
+            let size = pieces.size();
+            let told = format!(
+                "[{name}, {size} bytes; not shown: over the limit of {MAX_WHOLE_BYTES} bytes; make a \
+                 smaller copy with a command and read that]\n"
+            );
+            return Ok(outcome(told, format!("read `{path}`, {name}")));
+        }
         Kind::Utf16 { little } => {
             let whole = source::whole(path)?;
             pager.feed(text::decode_utf16(&whole.bytes, little).as_bytes());
             pieces.version = whole.version;
-            note = "[decoded from UTF-16]\n";
+            note.push_str("[decoded from UTF-16]\n");
         }
         Kind::Text { bom } => {
-            pager.feed(&head[if bom { BOM.len() } else { 0 }..]);
+            let text = &head[if bom { BOM.len() } else { 0 }..];
+            pager.feed(text);
             drop(head);
             loop {
                 if pager.is_full() && pieces.size() > COUNTED_BYTES {
@@ -80,7 +96,7 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
         }
         Err(past) => return Err(past_the_end(path, window, &past)),
     };
-    page.text.push_str(note);
+    page.text.push_str(&note);
     mark(path, &pieces.version, &page)?;
     let summary = page::summary(path, &page);
     Ok(outcome(page.text, summary))
