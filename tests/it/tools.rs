@@ -14,6 +14,7 @@ use crate::rig::Rig;
 
 mod edits;
 mod images;
+mod notebooks;
 mod reads;
 mod searches;
 mod writes;

@@ -1,9 +1,11 @@
-//! `read`: a page of a text file, an image, or a directory's names.
+//! `read`: a page of a text file, the cells of a notebook, an image, or a directory's names.
 //!
 //! Each thing that is not a page of text has an answer of its own: missing, a directory,
-//! binary, empty, past the end. Marks as shown exactly the lines that were shown whole.
+//! binary, empty, past the end. Marks as shown exactly the lines that were shown whole; cells show
+//! enough of their file to change a part of it, and never all of it.
 
 mod listing;
+mod notebook;
 
 use harness_sdk::workspace_read::{self, EntryKind};
 use harness_sdk::{Fault, Image, Input, Outcome, Part, fault, outcome};
@@ -11,6 +13,8 @@ use harness_sdk::{Fault, Image, Input, Outcome, Part, fault, outcome};
 use crate::page::{self, DEFAULT_LINES, Page, Pager, Past, Window};
 use crate::source::{self, MAX_WHOLE_BYTES, Pieces};
 use crate::text::{self, BOM, Kind};
+
+use notebook::Cells;
 
 /// A file up to this size is read to its end, so that a page can tell how many lines there are.
 const COUNTED_BYTES: u64 = 32 * 1024 * 1024;
@@ -74,6 +78,21 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
         }
         Kind::Text { bom } => {
             let text = &head[if bom { BOM.len() } else { 0 }..];
+            if let Some((first, limit)) = window.of_notebook(path) {
+                let parsed = match pieces.is_whole(&head) {
+                    true => notebook::parse(text),
+                    false => Err(format!("it has over {MAX_WHOLE_BYTES} bytes")),
+                };
+                match parsed {
+                    Ok(notebook) => {
+                        let cells = notebook.page(path, first, limit)?;
+                        return read_cells(path, &pieces.version, text, cells);
+                    }
+                    Err(why) => {
+                        note = format!("[shown as text, not as the cells of a notebook: {why}]\n")
+                    }
+                }
+            }
             pager.feed(text);
             drop(head);
             loop {
@@ -100,6 +119,34 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
     mark(path, &pieces.version, &page)?;
     let summary = page::summary(path, &page);
     Ok(outcome(page.text, summary))
+}
+
+impl Window {
+    /// The first cell and how many, where the file is one that is shown as cells. A piece of a line is
+    /// always of the file itself.
+    fn of_notebook(self, path: &str) -> Option<(u64, u64)> {
+        let Window::Lines { first, limit } = self else { return None };
+        let is_notebook = path.to_ascii_lowercase().ends_with(".ipynb");
+        (is_notebook && path.len() > ".ipynb".len()).then_some((first, limit))
+    }
+}
+
+/// Cells stand for their file: the model knows what is in this version, so it may change a part of
+/// it; what the cells leave out it has not seen, so it may not replace the whole. That is what one
+/// shown line means, if the file has more of them.
+fn read_cells(path: &str, version: &str, file: &[u8], cells: Cells) -> Result<Outcome, Fault> {
+    let Cells { mut text, count } = cells;
+    if text::count_lines(file) > 1 {
+        workspace_read::mark_shown(path, version, 1, 1)?;
+        text.push_str(
+            "[these are the cells; `edit` works on the file's own lines, JSON, which `grep` shows]\n",
+        );
+    } else {
+        text.push_str(
+            "[these are the cells; the file is one line of JSON: before an `edit` read it with byte 0]\n",
+        );
+    }
+    Ok(outcome(text, format!("read `{path}`, {}", text::counted(count, "cell"))))
 }
 
 /// Tells the host which lines were shown whole.
