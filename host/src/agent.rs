@@ -2,11 +2,13 @@
 //!
 //! Everything a run does is decided in [`run`], which fits on a screen; `agent/calls.rs` takes one
 //! reply's calls through validation, guards and tools, `agent/answer.rs` fits the answer to what the
-//! client asked of it, `agent/past.rs` is what guards are told of
-//! the calls before. Touches no socket, file, clock or environment: those are below.
+//! client asked of it, `agent/gallery.rs` decides which images the model is shown, `agent/past.rs` is
+//! what guards are told of the calls before. Touches no socket, file, clock or environment: those are
+//! below.
 
 mod answer;
 mod calls;
+mod gallery;
 mod past;
 
 use std::time::Duration;
@@ -25,6 +27,7 @@ use crate::upstream::{
     Ask, Conversation, Offers, Passthrough, ToolChoice, Upstream, UpstreamError,
 };
 
+use gallery::Gallery;
 use past::Past;
 
 /// Turns in a row in which every call was refused, before the run ends as stuck.
@@ -146,6 +149,7 @@ impl Stop {
 /// When there is no answer; what was done is on record all the same.
 pub async fn run(task: &mut Task<'_>, record: &mut Record) -> Result<Ending, Stop> {
     let mut past = Past::default();
+    let mut gallery = Gallery::default();
     let mut choice = task.first_choice;
     let mut empty_replies = 0;
     let mut refused_turns = 0;
@@ -175,7 +179,7 @@ pub async fn run(task: &mut Task<'_>, record: &mut Record) -> Result<Ending, Sto
         }
         empty_replies = 0;
         task.conversation.push(Message::Assistant { text, calls: calls.clone() });
-        let acted = calls::act(task, record, &mut past, &calls, finish).await?;
+        let acted = calls::act(task, record, &mut past, &mut gallery, &calls, finish).await?;
         task.conversation.push(Message::Outcomes { outcomes: acted.outcomes });
         refused_turns = if acted.last_refusal.is_some() { refused_turns + 1 } else { 0 };
         if let (STUCK_TURNS, Some(refusal)) = (refused_turns, acted.last_refusal) {
@@ -225,7 +229,7 @@ async fn close(task: &mut Task<'_>, record: &mut Record, limit: Reason) -> Resul
 
 /// One turn's request and its reply.
 async fn ask(
-    task: &Task<'_>,
+    task: &mut Task<'_>,
     record: &mut Record,
     choice: ToolChoice,
     kind: Turn,
@@ -238,24 +242,37 @@ async fn ask(
     };
     // Without tools every reply is the answer.
     let is_answer = !matches!(kind, Turn::Working) || task.offers.is_empty();
-    let ask = Ask {
-        model: task.model,
-        conversation: &task.conversation,
-        offers: task.offers,
-        choice,
-        extra: task.answer_extra.filter(|_| is_answer).unwrap_or(task.extra),
-        output_limit: task.answer_limit.filter(|_| is_answer),
-        deadline,
-    };
     record.ride(Event::TurnStarted { turn, closing });
-    record.ride(Event::Asked { turn, bytes: ask.len_bytes() as u64 });
-    record.flush().await?;
+    let mut is_first = true;
     let asking = Stopwatch::start();
-    let mut retried = |reason: &str, wait: Duration| {
-        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        record.ride(Event::Retried { turn, reason: reason.to_owned(), wait_ms });
+    let mut reply = loop {
+        let ask = Ask {
+            model: task.model,
+            conversation: &task.conversation,
+            offers: task.offers,
+            choice,
+            extra: task.answer_extra.filter(|_| is_answer).unwrap_or(task.extra),
+            output_limit: task.answer_limit.filter(|_| is_answer),
+            deadline,
+        };
+        if std::mem::take(&mut is_first) {
+            record.ride(Event::Asked { turn, bytes: ask.len_bytes() as u64 });
+        }
+        record.flush().await?;
+        let mut retried = |reason: &str, wait: Duration| {
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            record.ride(Event::Retried { turn, reason: reason.to_owned(), wait_ms });
+        };
+        match task.upstream.ask(ask, &mut retried).await {
+            // Left as it is, every later request of the run would be refused for the same image.
+            Err(err) if err.is_about_images() && task.conversation.drop_images() => {
+                record.ride(Event::Retried { turn, reason: err.to_string(), wait_ms: 0 });
+                record
+                    .note("the upstream refused an image; the model was told so in words instead");
+            }
+            asked => break asked?,
+        }
     };
-    let mut reply = task.upstream.ask(ask, &mut retried).await?;
     // A key that a tool's output carried in must not leave in the answer either.
     reply.text = record.redact(&reply.text);
     record.ride(Event::Replied {

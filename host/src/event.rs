@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::image::Image;
 use crate::message::{Call, Finish, Message, Usage};
 
 /// One thing that happened in a run.
@@ -99,6 +100,10 @@ pub enum Event {
         ending: CallEnding,
         /// What the model reads.
         text: String,
+        /// The pictures that the tool gave, each once in a run, whether the model was shown them or
+        /// not; `text` says which it was.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// One line for people.
         summary: String,
         /// Structured result for clients, as JSON text.
@@ -404,6 +409,7 @@ mod tests {
                 tool: word(),
                 ending: CallEnding::Denied { guard: word(), rule: word() },
                 text: word(),
+                images: Vec::new(),
                 summary: word(),
                 data: None,
                 exit_code: None,

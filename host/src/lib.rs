@@ -31,6 +31,7 @@ pub mod config;
 pub mod deadline;
 pub mod error;
 pub mod event;
+pub mod image;
 pub mod message;
 pub mod nearest;
 pub mod quirks;

@@ -7,6 +7,8 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use crate::image::Image;
+
 /// One message of a conversation, in the order the model reads them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "kebab-case")]
@@ -56,6 +58,9 @@ pub struct CallOutcome {
     pub call_id: String,
     /// At most 64 KiB, redacted, valid UTF-8 without NUL.
     pub text: String,
+    /// What the model is shown with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
 }
 
 /// One whole reply of a model.

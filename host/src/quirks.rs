@@ -21,8 +21,15 @@ pub struct Quirks {
     pub stream_usage: bool,
     /// Sent as `strict` on every tool when set; left out otherwise.
     pub strict: Option<bool>,
-    /// Whether the model is shown images.
+    /// Whether the model is shown images. Where that is not known it is not: words always arrive,
+    /// while a server that takes none may refuse the request or read the picture as text.
     pub images: bool,
+    /// The largest image file, in bytes.
+    pub max_image_bytes: u64,
+    /// The most pixels of an image in either direction.
+    pub max_image_side: u32,
+    /// The most images of a run.
+    pub max_images: u32,
     /// Tokens the model can hold, when known.
     pub context_window: Option<u64>,
 }
@@ -36,6 +43,11 @@ impl Default for Quirks {
             stream_usage: true,
             strict: None,
             images: false,
+            // What the strictest of the large providers takes: 5 MiB in base64, 8,000 pixels while
+            // there are at most 20 images.
+            max_image_bytes: 3_750_000,
+            max_image_side: 8_000,
+            max_images: 20,
             context_window: None,
         }
     }

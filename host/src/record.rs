@@ -193,6 +193,7 @@ impl Record {
                 tool: call.tool,
                 ending,
                 text: format!("{summary}: the run ended before this call did"),
+                images: Vec::new(),
                 summary: summary.to_owned(),
                 data: None,
                 exit_code: None,

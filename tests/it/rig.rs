@@ -122,9 +122,10 @@ impl Rig {
         let script = Script::parse(script).unwrap_or_else(|err| panic!("{err}"));
         let mock = mock::start(script, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let file = format!(
-            "[upstream]\nbase_url = \"{}\"\nmodel = \"scripted\"\n[state]\ndir = \"{}\"\n{config}",
+            // What `config` says before its first table is the upstream's.
+            "[state]\ndir = \"{}\"\n[upstream]\nbase_url = \"{}\"\nmodel = \"scripted\"\n{config}",
+            root.path().join("state").display(),
             mock.base_url(),
-            root.path().join("state").display()
         );
         std::fs::write(root.path().join("harness.toml"), file).unwrap();
         std::fs::create_dir(root.path().join("workspace")).unwrap();

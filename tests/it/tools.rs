@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use crate::rig::Rig;
 
 mod edits;
+mod images;
+mod notebooks;
 mod reads;
 mod searches;
 mod writes;

@@ -9,10 +9,12 @@ use futures_util::stream::FuturesOrdered;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::gallery::{Gallery, Hung};
 use super::past::{Ended, Past};
 use super::{Stop, Task};
 use crate::deadline::Stopwatch;
 use crate::event::{CallEnding, Event};
+use crate::image::Image;
 use crate::message::{Call, CallOutcome, Finish};
 use crate::nearest::nearest;
 use crate::plugin::{End, Input, Line, Ran, Refused, Tool};
@@ -51,6 +53,7 @@ struct Ready {
 struct Settled {
     ending: CallEnding,
     text: String,
+    images: Vec<Image>,
     summary: String,
     data: Option<String>,
     exit_code: Option<i32>,
@@ -61,6 +64,7 @@ pub(super) async fn act(
     task: &Task<'_>,
     record: &mut Record,
     past: &mut Past,
+    gallery: &mut Gallery,
     calls: &[Call],
     finish: Finish,
 ) -> Result<Acted, Stop> {
@@ -72,12 +76,12 @@ pub(super) async fn act(
         let running = Stopwatch::start();
         let fitted = fit(task, call, finish);
         if !may_join(&batch, &fitted, task.parallel_reads) {
-            ran |=
-                run_batch(task, record, past, turn, std::mem::take(&mut batch), &mut acted).await?;
+            let batch = std::mem::take(&mut batch);
+            ran |= run_batch(task, record, past, gallery, turn, batch, &mut acted).await?;
         }
         batch.push(judge(task, past, call, running, fitted, turn).await);
     }
-    ran |= run_batch(task, record, past, turn, batch, &mut acted).await?;
+    ran |= run_batch(task, record, past, gallery, turn, batch, &mut acted).await?;
     let last = acted.outcomes.last().filter(|_| !ran);
     acted.last_refusal = last.map(|last| last.text.clone());
     Ok(acted)
@@ -173,6 +177,7 @@ async fn run_batch(
     task: &Task<'_>,
     record: &mut Record,
     past: &mut Past,
+    gallery: &mut Gallery,
     turn: u32,
     batch: Vec<Reviewed<'_>>,
     acted: &mut Acted,
@@ -214,7 +219,11 @@ async fn run_batch(
     while let Some((call, elapsed_us, input, digest, told)) =
         next_ended(&mut running, &mut progress, record).await?
     {
-        let text = record.redact(&told.text);
+        let conversation = &task.conversation;
+        let Hung { lines, shown, kept } =
+            gallery.hang(told.images, conversation.quirks(), conversation.is_refused_images());
+        let text = [told.text].into_iter().filter(|text| !text.is_empty()).chain(lines);
+        let text = record.redact(&text.collect::<Vec<_>>().join("\n"));
         let ended = Ended {
             tool: &call.tool,
             input: &input,
@@ -232,12 +241,13 @@ async fn run_batch(
             tool: call.tool.clone(),
             ending: told.ending,
             text: text.clone(),
+            images: kept,
             summary: told.summary,
             data: told.data,
             exit_code: told.exit_code,
             elapsed_us,
         });
-        acted.outcomes.push(CallOutcome { call_id: call.id.clone(), text });
+        acted.outcomes.push(CallOutcome { call_id: call.id.clone(), text, images: shown });
     }
     Ok(ran)
 }
@@ -285,6 +295,7 @@ async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -
         End::Outcome(told) => Settled {
             ending: CallEnding::Succeeded,
             text: told.text,
+            images: told.images,
             summary: told.summary,
             data: told.data,
             exit_code: told.exit_code,
@@ -293,11 +304,13 @@ async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -
             ending: CallEnding::Failed { fault: word(fault.kind).to_owned() },
             summary: format!("{}: {}", word(fault.kind), first_line(&fault.message)),
             text: fault_text(&fault),
+            images: Vec::new(),
             data: None,
             exit_code: None,
         },
         End::Broken(breakage) => Settled {
             text: breakage.for_model(),
+            images: Vec::new(),
             summary: breakage.to_string(),
             ending: CallEnding::Broken { plugin: breakage.plugin.clone(), cause: breakage.what() },
             data: None,
@@ -324,6 +337,7 @@ fn invalid(text: String) -> Box<Settled> {
         ending: CallEnding::Invalid,
         summary: first_line(&text).to_owned(),
         text,
+        images: Vec::new(),
         data: None,
         exit_code: None,
     })
@@ -333,6 +347,7 @@ fn denied(refused: Refused) -> Box<Settled> {
     let Refused { guard, rule, reason } = refused;
     Box::new(Settled {
         text: format!("refused by guard `{guard}` (rule `{rule}`), nothing was done: {reason}"),
+        images: Vec::new(),
         summary: format!("refused by {guard}: {rule}"),
         ending: CallEnding::Denied { guard, rule },
         data: None,
@@ -347,6 +362,7 @@ fn cut_off(how: &str) -> Box<Settled> {
             "not executed: the reply {how} in the middle of its calls, so none of them was run.\n\
              hint: do it in smaller parts, for example several shorter edits"
         ),
+        images: Vec::new(),
         summary: format!("not executed: the reply {how}"),
         data: None,
         exit_code: None,

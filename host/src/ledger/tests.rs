@@ -101,6 +101,7 @@ fn call_ended(turn: u32, id: &str) -> Event {
         tool: "read".to_owned(),
         ending: CallEnding::Succeeded,
         text: "1\tline".to_owned(),
+        images: Vec::new(),
         summary: "read a".to_owned(),
         data: None,
         exit_code: None,

@@ -28,7 +28,8 @@ use crate::message::Finish;
 /// pause_ms = 100                  # before the first byte
 /// piece_pause_ms = 5              # before every further piece
 /// repeat = 40
-/// expect = ["fn main"]            # must occur in the newest outcomes or user message
+/// expect = ["fn main"]            # must occur in the newest outcomes or user message; of an image
+///                                 # `data:image/png;base64`
 ///
 /// [[turn]]                        # an error
 /// status = 503

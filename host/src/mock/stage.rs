@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::answer::fill;
 use super::body::{Head, NotARequest};
-use super::script::{Check, Script};
+use super::script::{Check, Play, Script};
 use super::thread::{Thread, first_user_text};
 
 /// One request, as it is told by `GET /mock/requests`.
@@ -178,6 +178,9 @@ impl Stage {
         if self.script.check == Check::Refuse && !seen.violations.is_empty() {
             progress.thread = before;
             return Cue::Refuse(seen.violations.join("; "));
+        }
+        if let Play::Error { .. } = turn.play {
+            progress.thread = before;
         }
         progress.played += 1;
         seen.turn = progress.played;

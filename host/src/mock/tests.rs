@@ -101,7 +101,11 @@ impl Bench {
         let outcomes: Vec<CallOutcome> = reply
             .calls
             .iter()
-            .map(|call| CallOutcome { call_id: call.id.clone(), text: text.to_owned() })
+            .map(|call| CallOutcome {
+                call_id: call.id.clone(),
+                text: text.to_owned(),
+                images: Vec::new(),
+            })
             .collect();
         self.conversation.push(Message::Assistant { text: reply.text, calls: reply.calls });
         if !outcomes.is_empty() {

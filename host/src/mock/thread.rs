@@ -107,7 +107,14 @@ impl Thread {
                 wrong("a system message that is not the first".to_owned())
             }
             "system" | "developer" => {}
-            "user" => self.newest.push(text(&message.content)),
+            "user" => {
+                for part in message.content.as_array().into_iter().flatten() {
+                    if let Err(what) = part_of_user(part) {
+                        wrong(what);
+                    }
+                }
+                self.newest.push(text(&message.content));
+            }
             "assistant" => {
                 self.newest.clear();
                 let calls = message.tool_calls.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -134,6 +141,9 @@ impl Thread {
                         wrong(format!("expected the outcome of `{expected}`, but `{id}` came"))
                     }
                     None => wrong(format!("an outcome of `{id}`, which is no open call")),
+                }
+                if !message.content.is_string() {
+                    wrong("the outcome of a call that is not a text".to_owned());
                 }
                 self.newest.push(text(&message.content));
             }
@@ -166,10 +176,37 @@ fn call_id(call: &Value) -> Result<String, String> {
     }
 }
 
+/// A text, or an image of a type that providers take, as a data URL.
+fn part_of_user(part: &Value) -> Result<(), String> {
+    match part["type"].as_str() {
+        Some("text") if part["text"].is_string() => Ok(()),
+        Some("image_url") => {
+            let url = part["image_url"]["url"].as_str().unwrap_or_default();
+            let data = ["png", "jpeg", "gif", "webp"]
+                .iter()
+                .find_map(|kind| url.strip_prefix(&format!("data:image/{kind};base64,")));
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+            let is_base64 = |data: &str| {
+                !data.is_empty() && data.len().is_multiple_of(4) && data.bytes().all(is_letter)
+            };
+            match data.is_some_and(is_base64) {
+                true => Ok(()),
+                false => Err("an image that is no data URL of one in base64".to_owned()),
+            }
+        }
+        _ => Err("a part that is neither a text nor an image".to_owned()),
+    }
+}
+
+/// The text of a content; of an image the start of its URL, up to the data.
 fn text(content: &Value) -> String {
+    let shown = |part: &Value| {
+        let url = part["image_url"]["url"].as_str().and_then(|url| url.split(',').next());
+        part["text"].as_str().or(url).unwrap_or_default().to_owned()
+    };
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Array(parts) => parts.iter().map(shown).collect(),
         _ => String::new(),
     }
 }

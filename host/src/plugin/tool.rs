@@ -18,11 +18,15 @@ use super::schema::{Fitting, Schema};
 use super::sink::{Line, Sink, Watcher};
 use super::workspace::Workspace;
 use crate::deadline::Deadline;
+use crate::image::Image;
 use crate::wit::tool_world::ToolPluginPre;
-use crate::wit::{Call, Effects, Fault, Outcome, Part, Spec};
+use crate::wit::{self, Call, Effects, Fault, Outcome, Part, Spec};
 
 /// Bytes of an outcome's text that the model reads; the rest is spilled to a file.
 const TEXT_BYTES: usize = 64 << 10;
+
+/// Images of an outcome; more are left out, and that is told.
+const IMAGES: usize = 32;
 
 /// Bytes of a fault's hint.
 const HINT_BYTES: usize = 4 << 10;
@@ -92,6 +96,8 @@ pub enum End {
 pub struct Told {
     /// For the model; redacted, at most 64 KiB.
     pub text: String,
+    /// What it shows besides.
+    pub images: Vec<Image>,
     /// One line for people; redacted.
     pub summary: String,
     /// JSON for clients; redacted.
@@ -290,9 +296,28 @@ impl Tool {
 /// An outcome, joined, redacted and cut to what a model should read.
 fn tell(outcome: Outcome, workspace: &Workspace) -> Told {
     let redact = |text: &str| workspace.redactor.redact(text).into_owned();
-    let parts: Vec<String> = outcome.parts.into_iter().map(part_text).collect();
+    let mut texts = Vec::new();
+    let mut images = Vec::new();
+    let mut left_out = 0;
+    for part in outcome.parts {
+        match part {
+            Part::Text(text) => texts.push(text),
+            Part::Image(_) if images.len() == IMAGES => left_out += 1,
+            Part::Image(wit::Image { media_type, bytes }) => match Image::read(&bytes) {
+                Some(image) => images.push(image),
+                None => texts.push(format!(
+                    "[{media_type}, {} bytes; not shown: no PNG, JPEG, GIF or WebP image that can be read]",
+                    bytes.len()
+                )),
+            },
+        }
+    }
+    if left_out > 0 {
+        texts.push(format!("[{left_out} more images; not shown: an outcome has {IMAGES} at most]"));
+    }
     Told {
-        text: cut(redact(&parts.join("\n")), workspace),
+        text: cut(redact(&texts.join("\n")), workspace),
+        images,
         summary: one_line(&redact(&outcome.summary)).to_owned(),
         // Cut JSON would be none: what is over the cap is left out.
         data: outcome.data.as_deref().filter(|data| data.len() <= TEXT_BYTES).map(redact),
@@ -311,17 +336,6 @@ fn redact_fault(fault: Fault, workspace: &Workspace) -> Fault {
         kind: fault.kind,
         message: cut(redact(&fault.message), workspace),
         hint: fault.hint.map(|hint| redact(&hint[..hint.floor_char_boundary(HINT_BYTES)])),
-    }
-}
-
-fn part_text(part: Part) -> String {
-    match part {
-        Part::Text(text) => text,
-        Part::Image(image) => format!(
-            "[an image, {}, {} bytes; this model is not shown images]",
-            image.media_type,
-            image.bytes.len()
-        ),
     }
 }
 

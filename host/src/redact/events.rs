@@ -54,6 +54,7 @@ impl Redactor {
                 tool,
                 ending,
                 text: shown,
+                images,
                 summary,
                 data,
                 exit_code,
@@ -64,6 +65,8 @@ impl Redactor {
                 tool: text(tool),
                 ending: self.redact_ending(ending),
                 text: text(shown),
+                // Pixels are no text: what they show cannot be looked through.
+                images,
                 summary: text(summary),
                 data: data.map(text),
                 exit_code,
@@ -106,9 +109,10 @@ impl Redactor {
             Message::Outcomes { outcomes } => Message::Outcomes {
                 outcomes: outcomes
                     .into_iter()
-                    .map(|CallOutcome { call_id, text: shown }| CallOutcome {
+                    .map(|CallOutcome { call_id, text: shown, images }| CallOutcome {
                         call_id: text(call_id),
                         text: text(shown),
+                        images,
                     })
                     .collect(),
             },
@@ -162,6 +166,7 @@ mod tests {
             tool: leak(),
             ending,
             text: leak(),
+            images: Vec::new(),
             summary: leak(),
             data: Some(leak()),
             exit_code: Some(1),
@@ -171,7 +176,9 @@ mod tests {
             Message::System { text: leak() },
             Message::User { text: leak() },
             Message::Assistant { text: leak(), calls: vec![call()] },
-            Message::Outcomes { outcomes: vec![CallOutcome { call_id: leak(), text: leak() }] },
+            Message::Outcomes {
+                outcomes: vec![CallOutcome { call_id: leak(), text: leak(), images: vec![] }],
+            },
         ];
         vec![
             (

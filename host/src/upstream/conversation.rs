@@ -2,7 +2,8 @@
 //!
 //! Every message is encoded once, when it is pushed, and its bytes are kept: a request's body is
 //! the previous one plus a suffix, so that a provider's prompt cache holds and the cost of a turn
-//! does not grow with the history. Nothing is ever taken out or changed.
+//! does not grow with the history. Nothing is ever taken out or changed, but for images that the
+//! provider refuses: those alone become words, so that the conversation can go on.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +22,15 @@ pub struct Conversation {
     /// Ids of all calls so far: some providers use one again in every turn, others refuse that.
     call_ids: HashSet<String>,
     quirks: Arc<Quirks>,
+    /// How often the provider refused images.
+    refusals: u32,
 }
+
+/// After so many refusals no more images are tried.
+const REFUSALS: u32 = 3;
+
+/// Stands behind the text of an outcome whose images were refused.
+const REFUSED: &str = "\n[not shown after all: the model's provider refused it]";
 
 impl Conversation {
     /// An empty one.
@@ -31,6 +40,7 @@ impl Conversation {
             encoded: Growing::default(),
             call_ids: HashSet::new(),
             quirks,
+            refusals: 0,
         }
     }
 
@@ -42,6 +52,30 @@ impl Conversation {
             self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
         }
         self.messages.push(message);
+    }
+
+    /// True when the provider refused images so often that there is no point in sending another.
+    pub fn is_refused_images(&self) -> bool {
+        self.refusals >= REFUSALS
+    }
+
+    /// Replaces the images that the provider never accepted by words; all of them, where it accepted
+    /// every one before and refuses them now. False when there is none.
+    ///
+    /// What was accepted stays as it is, so that a prompt cache holds up to there.
+    pub fn drop_images(&mut self) -> bool {
+        let is_reply = |message: &Message| matches!(message, Message::Assistant { .. });
+        let newest = self.messages.iter().rposition(is_reply).unwrap_or(0);
+        let is_dropped =
+            drop_images(&mut self.messages[newest..]) || drop_images(&mut self.messages[..newest]);
+        if is_dropped {
+            self.refusals += 1;
+            self.encoded = Growing::default();
+            for message in &self.messages {
+                encode::message(message, &self.quirks, &mut self.encoded);
+            }
+        }
+        is_dropped
     }
 
     /// All messages.
@@ -66,4 +100,18 @@ impl Conversation {
     pub(super) fn call_ids(&self) -> &HashSet<String> {
         &self.call_ids
     }
+}
+
+/// True when there was one.
+fn drop_images(messages: &mut [Message]) -> bool {
+    let mut is_dropped = false;
+    for message in messages {
+        let Message::Outcomes { outcomes } = message else { continue };
+        for outcome in outcomes.iter_mut().filter(|outcome| !outcome.images.is_empty()) {
+            outcome.images.clear();
+            outcome.text.push_str(REFUSED);
+            is_dropped = true;
+        }
+    }
+    is_dropped
 }

@@ -11,6 +11,7 @@ use serde::de::IgnoredAny;
 
 use super::growing::{Body, Growing, json};
 use super::{Ask, ToolChoice};
+use crate::image::Image;
 use crate::message::{ARGUMENT_BYTES, Call, Message};
 use crate::quirks::Quirks;
 
@@ -28,6 +29,26 @@ struct Outcome<'a> {
     role: &'static str,
     tool_call_id: &'a str,
     content: &'a str,
+}
+
+/// Images stand in a user message: OpenAI's wire has no place for them in a tool message, and most
+/// servers refuse them there.
+#[derive(Serialize)]
+struct Pictured<'a> {
+    role: &'static str,
+    content: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
 }
 
 #[derive(Serialize)]
@@ -76,8 +97,24 @@ pub(super) fn message(message: &Message, quirks: &Quirks, out: &mut Growing) {
                 };
                 out.push(&Outcome { role: "tool", tool_call_id: &outcome.call_id, content });
             }
+            // Behind all of them: nothing may stand between a call and its outcome.
+            let images: Vec<&Image> = outcomes.iter().flat_map(|outcome| &outcome.images).collect();
+            if !images.is_empty() {
+                out.push(&Pictured { role: "user", content: pictures(&images) });
+            }
         }
     }
+}
+
+fn pictures<'a>(images: &[&Image]) -> Vec<Part<'a>> {
+    let lead = "The images of the outcomes above, in their order:";
+    let mut parts = vec![Part::Text { text: lead.into() }];
+    for image in images {
+        let url = format!("data:{};base64,{}", image.media_type.as_str(), image.data);
+        parts.push(Part::Text { text: image.to_string().into() });
+        parts.push(Part::ImageUrl { image_url: ImageUrl { url } });
+    }
+    parts
 }
 
 fn proposed(call: &Call) -> Proposed<'_> {

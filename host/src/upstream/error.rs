@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::scrub::scrub;
+use super::verdict;
 use crate::event::Reason;
 
 /// Why [`Upstream::ask`](super::Upstream::ask) has no reply. The `Display` text may go to a client.
@@ -174,6 +175,14 @@ impl UpstreamError {
             | UpstreamError::TooManyCalls { .. }
             | UpstreamError::TooLarge { .. } => false,
         }
+    }
+
+    /// True when it is an image of the conversation that the upstream does not take, as far as its
+    /// words tell; 413 because images are the largest part of a request.
+    pub fn is_about_images(&self) -> bool {
+        let UpstreamError::Refused { status, message, code, .. } = self else { return false };
+        let says_so = |words: &str| verdict::is_about_images(words);
+        *status == 413 || says_so(message) || code.as_deref().is_some_and(says_so)
     }
 
     /// How long the upstream asks to wait before the same request.

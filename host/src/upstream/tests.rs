@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::reading::Reading;
 use super::*;
+use crate::image::Image;
 use crate::message::{Call, CallOutcome, Message, Reply};
 use crate::quirks::Quirks;
 
@@ -166,7 +167,7 @@ fn call(id: &str, tool: &str, arguments: &str) -> Call {
 }
 
 fn outcome(call_id: &str, text: &str) -> CallOutcome {
-    CallOutcome { call_id: call_id.to_owned(), text: text.to_owned() }
+    CallOutcome { call_id: call_id.to_owned(), text: text.to_owned(), images: Vec::new() }
 }
 
 fn messages() -> Vec<Message> {
@@ -226,6 +227,69 @@ fn each_body_is_the_one_before_and_a_suffix() {
             {"role": "user", "content": "Thanks."},
         ])
     );
+}
+
+fn image(side: u8) -> Image {
+    Image::read(&[b'G', b'I', b'F', b'8', b'9', b'a', side, 0, side, 0]).expect("an image")
+}
+
+/// A turn of two calls, each with an image.
+fn turn_with_images(conversation: &mut Conversation, sides: [u8; 2]) {
+    let calls = vec![call("a", "read", "{}"), call("b", "read", "{}")];
+    let shown = |id, side| CallOutcome { images: vec![image(side)], ..outcome(id, "[image]") };
+    conversation.push(Message::Assistant { text: String::new(), calls });
+    let outcomes = vec![shown("a", sides[0]), shown("b", sides[1])];
+    conversation.push(Message::Outcomes { outcomes });
+}
+
+fn sent(conversation: &Conversation) -> Vec<Value> {
+    let (offers, extra) = (Offers::default(), Passthrough::default());
+    let body = encode::body(&ask(conversation, &offers, &extra)).to_vec();
+    let mut body: Value = serde_json::from_slice(&body).expect("JSON");
+    serde_json::from_value(body["messages"].take()).expect("a list")
+}
+
+#[test]
+fn images_stand_behind_the_outcomes_of_their_turn() {
+    let mut conversation = Conversation::new(Arc::default());
+    conversation.push(Message::User { text: "u".to_owned() });
+    turn_with_images(&mut conversation, [1, 2]);
+    let sent = sent(&conversation);
+    let roles: Vec<&str> = sent.iter().filter_map(|message| message["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool", "user"]);
+    assert_eq!(sent[2]["content"], "[image]");
+    assert_eq!(
+        sent[4]["content"],
+        json!([
+            {"type": "text", "text": "The images of the outcomes above, in their order:"},
+            {"type": "text", "text": "GIF image, 1\u{d7}1 pixels, 10 bytes"},
+            {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAQABAA=="}},
+            {"type": "text", "text": "GIF image, 2\u{d7}2 pixels, 10 bytes"},
+            {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAgACAA=="}},
+        ])
+    );
+}
+
+#[test]
+fn refused_images_become_words_from_the_newest_on() {
+    let mut conversation = Conversation::new(Arc::default());
+    conversation.push(Message::User { text: "u".to_owned() });
+    assert!(!conversation.drop_images(), "there is none");
+    turn_with_images(&mut conversation, [1, 2]);
+    turn_with_images(&mut conversation, [3, 4]);
+    let before = sent(&conversation);
+    assert!(conversation.drop_images());
+    let dropped = sent(&conversation);
+    assert_eq!(dropped[..6], before[..6], "what was accepted stays");
+    let words = "[image]\n[not shown after all: the model's provider refused it]";
+    let contents: Vec<&Value> = dropped[6..].iter().map(|message| &message["content"]).collect();
+    assert_eq!(contents, [words, words]);
+    assert!(conversation.drop_images(), "those before are next");
+    assert!(!sent(&conversation).iter().any(|message| message["content"].is_array()));
+    assert!(!conversation.drop_images());
+    assert!(!conversation.is_refused_images());
+    turn_with_images(&mut conversation, [5, 6]);
+    assert!(conversation.drop_images() && conversation.is_refused_images(), "the third refusal");
 }
 
 #[test]

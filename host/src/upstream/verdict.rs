@@ -42,6 +42,11 @@ const OVERFLOW: [&str; 19] = [
 /// Words of rate limits, whose texts otherwise look like the ones above.
 const RATE: [&str; 5] = ["rate limit", "rate_limit", "per minute", "per day", "quota"];
 
+/// What providers say, in lower case, when it is an image that they do not take. A server that knows
+/// no parts at all wants a text as content.
+const IMAGE: [&str; 6] =
+    ["image", "vision", "multimodal", "multi-modal", "must be a string", "be a valid string"];
+
 /// Codes of an account without money: waiting does not help.
 const BILLING: [&str; 4] = [
     "insufficient_quota",
@@ -126,6 +131,10 @@ fn judge(status: u16, said: Said) -> UpstreamError {
             || (retry_after.is_none() && MONEY.iter().any(|words| text.contains(words)))
     };
     match status {
+        // llama.cpp without a projector: the same request fails the same way again.
+        500 if is_about_images(&message) && message.contains("support") => {
+            UpstreamError::Refused { status, message, code, param }
+        }
         401..=403 => UpstreamError::Credentials { status },
         429 if !is_unpaid() => UpstreamError::RateLimited { retry_after, message },
         408 | 409 | 425 | 500..=599 => UpstreamError::Failed { status, retry_after, message },
@@ -143,8 +152,19 @@ fn judge(status: u16, said: Said) -> UpstreamError {
     }
 }
 
+/// True for the words of a provider that does not take an image. Other requests are refused in
+/// such words too, so this means something only where images were sent.
+pub(super) fn is_about_images(message: &str) -> bool {
+    let text = message.to_lowercase();
+    IMAGE.iter().any(|words| text.contains(words))
+}
+
 fn is_overflow(message: &str, code: Option<&str>) -> bool {
     let text = format!("{} {}", code.unwrap_or_default(), message).to_lowercase();
+    // An image over a limit of its own is refused in the same words.
+    if text.contains("image") && !text.contains("token") && !text.contains("context") {
+        return false;
+    }
     let says_so = OVERFLOW.iter().any(|words| text.contains(words))
         || (text.contains("input token count") && text.contains("exceeds the maximum"));
     says_so && !RATE.iter().any(|words| text.contains(words))
@@ -157,14 +177,17 @@ fn said(value: &Value) -> Said {
         Value::Array(list) => list.first().map(said).unwrap_or_default(),
         Value::String(text) => Said { message: plain(text.as_bytes()), ..Said::default() },
         Value::Object(object) => {
-            let inner = match object.get("error") {
+            // FastAPI lists what it does not like about a request.
+            let faults = object.get("detail").filter(|detail| detail.is_array());
+            let inner = match object.get("error").or(faults) {
                 Some(error) if !error.is_null() => said(error),
                 _ => Said::default(),
             };
             let number = |key: &str| object.get(key).and_then(status);
             let word =
                 |key: &str| object.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
-            let own = ["message", "detail"].iter().find_map(|key| word(key)).unwrap_or_default();
+            let own =
+                ["message", "detail", "msg"].iter().find_map(|key| word(key)).unwrap_or_default();
             // OpenRouter puts what the provider behind it said into here, as JSON in a text.
             let raw = object
                 .get("metadata")

@@ -159,7 +159,7 @@ async fn progress_is_told_while_the_call_runs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn images_and_long_summaries_are_put_into_words() {
     let (_, _, ended) = play(&[("bad-image", ""), ("talkative", "")]).await;
-    let image = "here it is:\n[an image, image/png, 13 bytes; this model is not shown images]";
+    let image = "here it is:\n[image/png, 13 bytes; not shown: no PNG, JPEG, GIF or WebP image that can be read]";
     assert_eq!(ended[0].text, image);
     assert_eq!(ended[1].summary, "first line");
 }

@@ -6,8 +6,8 @@ use super::tree::{Tree, is_test, shipped};
 /// The modules of the host by floor. A new module gets its place here first.
 const FLOORS: [&[&str]; 5] = [
     &[
-        "wit", "message", "quirks", "wire", "event", "config", "deadline", "error", "redact",
-        "nearest",
+        "wit", "message", "image", "quirks", "wire", "event", "config", "deadline", "error",
+        "redact", "nearest",
     ],
     &["upstream", "ledger", "audit", "places", "containment"],
     &["plugin"],

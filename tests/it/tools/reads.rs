@@ -1,6 +1,10 @@
 //! `read`: lines without end, and what is no text.
 
+use harness::event::Event;
+
+use super::images::png;
 use super::{Row, does, file, json, play, refused};
+use crate::rig::Rig;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_advance_and_name_what_is_no_text() {
@@ -54,11 +58,6 @@ fn what_is_no_text_is_named() -> Vec<Row> {
     let wide = |text: &str, order: fn(u16) -> [u8; 2]| -> Vec<u8> {
         text.encode_utf16().flat_map(order).collect()
     };
-    let png = |width: u32, height: u32| {
-        let head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
-        [head, &width.to_be_bytes(), &height.to_be_bytes(), b"\x08\x02\0\0\0\0\0\0\0", &[0; 50]]
-            .concat()
-    };
     let path = |path| json!({"path": path});
     vec![
         Row {
@@ -73,7 +72,9 @@ fn what_is_no_text_is_named() -> Vec<Row> {
                 file("zero", b""),
             ],
             steps: vec![
-                refused("read", path("a.jpg")).holds("JPEG image, 2012 bytes").within(200),
+                does("read", path("a.jpg"))
+                    .holds("[image/jpeg, 2012 bytes; not shown: no PNG, JPEG, GIF or WebP image")
+                    .within(200),
                 refused("read", path("noise")).holds("binary data, 2000 bytes").within(200),
                 does("read", path("little.txt"))
                     .holds("1\théllo\n2\tworld\n")
@@ -92,12 +93,76 @@ fn what_is_no_text_is_named() -> Vec<Row> {
         },
         Row {
             id: "B20-B21",
-            before: vec![file("wide.png", png(9_000, 100)), file("a.png", png(2, 2))],
+            before: vec![
+                file("wide.png", png(9_000, 100)),
+                file("a.gif", b"GIF89a\x80\x02\xE0\x01\0\0\0"),
+                file("a.webp", b"RIFF\x16\0\0\0WEBPVP8X\x0A\0\0\0\0\0\0\0\x7F\x02\0\xDF\x01\0"),
+                file("vast.png", [png(3, 3), vec![7; 9 << 20]].concat()),
+            ],
             steps: vec![
-                refused("read", path("wide.png")).holds("PNG image, 83 bytes").within(200),
-                refused("read", path("a.png")).holds("PNG image").within(200),
+                does("read", path("wide.png"))
+                    .holds("[PNG image, 9000×100 pixels, 83 bytes; not shown: this model takes no")
+                    .within(200),
+                does("read", path("a.gif"))
+                    .holds("GIF image, 640×480 pixels, 13 bytes")
+                    .within(200),
+                does("read", path("a.webp"))
+                    .holds("WebP image, 640×480 pixels, 30 bytes")
+                    .within(200),
+                does("read", path("vast.png"))
+                    .holds("PNG image, 9437267 bytes; not shown: over the limit of 8388608 bytes")
+                    .within(200),
             ],
             after: vec![],
         },
     ]
+}
+
+/// The whole way of a model that does what it is told: every hint is followed, and what was shown,
+/// put together, is the file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_of_two_megabytes_is_read_to_its_end_by_its_hints() {
+    const PAGE: usize = 50 * 1024;
+    let line: String = "a\u{e9}b\u{1F600}c\u{4E2D}".repeat(2_000_000 / 14);
+    let first = line.char_indices().nth(2_000).unwrap().0;
+    let mut bytes = vec![first];
+    while bytes[bytes.len() - 1] + PAGE < line.len() {
+        bytes.push(line.floor_char_boundary(bytes[bytes.len() - 1] + PAGE));
+    }
+    let inputs = bytes.iter().map(|byte| json!({"path": "long", "offset": 1, "byte": byte}));
+    let inputs = [json!({"path": "long"})].into_iter().chain(inputs);
+    let inputs = inputs.chain([json!({"path": "long", "offset": 2})]);
+    let script: String = inputs
+        .map(|input| {
+            let input = json!(input.to_string());
+            format!("[[turn]]\ncalls = [{{ tool = \"read\", arguments = {input} }}]\n")
+        })
+        .collect();
+    let script = script + "[[turn]]\ntext = \"done\"\n";
+    let rig = Rig::start(&script, "[agent]\nmax_turns = 100\n").await;
+    rig.put("long", &format!("{line}\nlast\n"));
+    let reply = rig.chat(&rig.body("go")).await;
+    assert_eq!(reply.answer(), "done", "{:#}", reply.body);
+    let events = rig.events(&reply.run).await;
+    let texts = events.iter().filter_map(|recorded| match &recorded.event {
+        Event::CallEnded { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    assert_eq!(texts.len(), bytes.len() + 2);
+    let (head, rest) = texts[0].strip_prefix("1\t").unwrap().split_once(" [cut: ").unwrap();
+    assert!(rest.contains(&format!("use offset 1, byte {first}]\n2\tlast\n")), "{rest}");
+    let mut whole = head.to_owned();
+    for (at, text) in texts[1..=bytes.len()].iter().enumerate() {
+        let (piece, footer) = text.split_once('\n').unwrap();
+        whole.push_str(piece);
+        let next = match bytes.get(at + 1) {
+            Some(next) => format!("go on with offset 1, byte {next}]\n"),
+            None => "go on with offset 2]\n".to_owned(),
+        };
+        assert!(footer.ends_with(&next), "{footer}");
+    }
+    assert!(whole == line, "{} bytes of {}", whole.len(), line.len());
+    assert_eq!(texts[texts.len() - 1], "2\tlast\n[end of file; 2 lines]\n");
+    rig.assert_clean_requests();
 }

@@ -50,6 +50,10 @@ async fn rules_of_the_wire() {
     let outcome = r#"{"role":"tool","tool_call_id":"a","content":"x"}"#;
     let body =
         |messages: &[&str]| format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","));
+    let pictured = |url: &str| {
+        let image = json!({"type": "image_url", "image_url": {"url": url}});
+        json!({"role": "user", "content": [image]}).to_string()
+    };
     let cases = [
         ("[]".to_owned(), "the body is not a JSON object"),
         ("{\"model\":\"m\"}".to_owned(), "`messages` is missing"),
@@ -95,6 +99,26 @@ async fn rules_of_the_wire() {
         (
             body(&[user, &call.replace("{}", "{"), outcome]),
             "`messages[1]`: the arguments of call `a` are not the text of a JSON object; `messages[2]`: an outcome of `a`, which is no open call",
+        ),
+        (
+            body(&[user, call, &outcome.replace("\"x\"", r#"[{"type":"text","text":"x"}]"#)]),
+            "`messages[2]`: the outcome of a call that is not a text",
+        ),
+        (
+            body(&[&pictured("https://example.com/a.png")]),
+            "`messages[0]`: an image that is no data URL of one in base64",
+        ),
+        (
+            body(&[&pictured("data:image/tiff;base64,AAAA")]),
+            "`messages[0]`: an image that is no data URL of one in base64",
+        ),
+        (
+            body(&[&pictured("data:image/png;base64,AA A")]),
+            "`messages[0]`: an image that is no data URL of one in base64",
+        ),
+        (
+            body(&[r#"{"role":"user","content":[{"type":"file"}]}"#]),
+            "`messages[0]`: a part that is neither a text nor an image",
         ),
     ];
     let bench = Bench::new("[[turn]]\ntext = \"x\"\nrepeat = 2").await;

@@ -14,8 +14,12 @@ export_profile!(Profiles);
 impl Profile for Profiles {
     fn describe() -> Vec<Description> {
         vec![
-            description("generic", "*", quirks("max_tokens")),
-            description("openai", "https://api.openai.com/*", quirks("max_completion_tokens")),
+            description("generic", "*", quirks("max_tokens", false)),
+            description(
+                "openai",
+                "https://api.openai.com/*",
+                quirks("max_completion_tokens", true),
+            ),
         ]
     }
 }
@@ -36,11 +40,12 @@ fn description(name: &str, matches: &str, quirks: String) -> Description {
 /// - `parallel_tool_calls`: its value in the request, null to leave it out;
 /// - `stream_usage`: send `stream_options.include_usage`;
 /// - `strict`: its value in a tool's definition, null to leave it out;
-/// - `images`: images may be sent;
+/// - `images`: the model is shown images; not where that is unknown, since words always arrive;
+/// - `max_image_bytes`, `max_image_side` in pixels, `max_images` in a run: what is over is described;
 /// - `context_window`: in tokens, null when not known.
-fn quirks(output_limit_field: &str) -> String {
+fn quirks(output_limit_field: &str, images: bool) -> String {
     format!(
-        r#"{{"output_limit_field":"{output_limit_field}","system_role":"system","parallel_tool_calls":null,"stream_usage":true,"strict":null,"images":false,"context_window":null}}"#
+        r#"{{"output_limit_field":"{output_limit_field}","system_role":"system","parallel_tool_calls":null,"stream_usage":true,"strict":null,"images":{images},"max_image_bytes":3750000,"max_image_side":8000,"max_images":20,"context_window":null}}"#
     )
 }
 
@@ -56,7 +61,7 @@ mod tests {
         assert_eq!(names, ["generic", "openai"]);
         for description in &described {
             let quirks: Value = serde_json::from_str(&description.quirks).unwrap();
-            assert_eq!(quirks.as_object().unwrap().len(), 7);
+            assert_eq!(quirks.as_object().unwrap().len(), 10);
             assert!(!description.own_wire);
         }
         assert!(described[1].quirks.contains("max_completion_tokens"));

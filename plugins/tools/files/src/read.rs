@@ -1,16 +1,20 @@
-//! `read`: a page of a text file, or a directory's names.
+//! `read`: a page of a text file, the cells of a notebook, an image, or a directory's names.
 //!
 //! Each thing that is not a page of text has an answer of its own: missing, a directory,
-//! binary, empty, past the end. Marks as shown exactly the lines that were shown whole.
+//! binary, empty, past the end. Marks as shown exactly the lines that were shown whole; cells show
+//! enough of their file to change a part of it, and never all of it.
 
 mod listing;
+mod notebook;
 
 use harness_sdk::workspace_read::{self, EntryKind};
-use harness_sdk::{Fault, Input, Outcome, fault, outcome};
+use harness_sdk::{Fault, Image, Input, Outcome, Part, fault, outcome};
 
 use crate::page::{self, DEFAULT_LINES, Page, Pager, Past, Window};
-use crate::source::{self, Pieces};
+use crate::source::{self, MAX_WHOLE_BYTES, Pieces};
 use crate::text::{self, BOM, Kind};
+
+use notebook::Cells;
 
 /// A file up to this size is read to its end, so that a page can tell how many lines there are.
 const COUNTED_BYTES: u64 = 32 * 1024 * 1024;
@@ -42,7 +46,7 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
     let head = pieces.next()?.unwrap_or_default();
     let mut pager = Pager::new(window);
     let mut is_at_end = true;
-    let mut note = "";
+    let mut note = String::new();
     match text::kind(&head) {
         Kind::Binary(what) => {
             return Err(fault::unsupported(format!(
@@ -51,14 +55,45 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
             ))
             .hint("inspect it with a command, if you need to: call `bash`"));
         }
+        Kind::Image { name, media_type } if pieces.is_whole(&head) => {
+            return Ok(Outcome {
+                // Whether the model is shown it, and what it reads otherwise, is the host's to say.
+                parts: vec![Part::Image(Image { media_type: media_type.to_owned(), bytes: head })],
+                ..outcome("", format!("read `{path}`, {name}"))
+            });
+        }
+        Kind::Image { name, .. } => {
+            let size = pieces.size();
+            let told = format!(
+                "[{name}, {size} bytes; not shown: over the limit of {MAX_WHOLE_BYTES} bytes; make a \
+                 smaller copy with a command and read that]\n"
+            );
+            return Ok(outcome(told, format!("read `{path}`, {name}")));
+        }
         Kind::Utf16 { little } => {
             let whole = source::whole(path)?;
             pager.feed(text::decode_utf16(&whole.bytes, little).as_bytes());
             pieces.version = whole.version;
-            note = "[decoded from UTF-16]\n";
+            note.push_str("[decoded from UTF-16]\n");
         }
         Kind::Text { bom } => {
-            pager.feed(&head[if bom { BOM.len() } else { 0 }..]);
+            let text = &head[if bom { BOM.len() } else { 0 }..];
+            if let Some((first, limit)) = window.of_notebook(path) {
+                let parsed = match pieces.is_whole(&head) {
+                    true => notebook::parse(text),
+                    false => Err(format!("it has over {MAX_WHOLE_BYTES} bytes")),
+                };
+                match parsed {
+                    Ok(notebook) => {
+                        let cells = notebook.page(path, first, limit)?;
+                        return read_cells(path, &pieces.version, text, cells);
+                    }
+                    Err(why) => {
+                        note = format!("[shown as text, not as the cells of a notebook: {why}]\n")
+                    }
+                }
+            }
+            pager.feed(text);
             drop(head);
             loop {
                 if pager.is_full() && pieces.size() > COUNTED_BYTES {
@@ -80,10 +115,38 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
         }
         Err(past) => return Err(past_the_end(path, window, &past)),
     };
-    page.text.push_str(note);
+    page.text.push_str(&note);
     mark(path, &pieces.version, &page)?;
     let summary = page::summary(path, &page);
     Ok(outcome(page.text, summary))
+}
+
+impl Window {
+    /// The first cell and how many, where the file is one that is shown as cells. A piece of a line is
+    /// always of the file itself.
+    fn of_notebook(self, path: &str) -> Option<(u64, u64)> {
+        let Window::Lines { first, limit } = self else { return None };
+        let is_notebook = path.to_ascii_lowercase().ends_with(".ipynb");
+        (is_notebook && path.len() > ".ipynb".len()).then_some((first, limit))
+    }
+}
+
+/// Cells stand for their file: the model knows what is in this version, so it may change a part of
+/// it; what the cells leave out it has not seen, so it may not replace the whole. That is what one
+/// shown line means, if the file has more of them.
+fn read_cells(path: &str, version: &str, file: &[u8], cells: Cells) -> Result<Outcome, Fault> {
+    let Cells { mut text, count } = cells;
+    if text::count_lines(file) > 1 {
+        workspace_read::mark_shown(path, version, 1, 1)?;
+        text.push_str(
+            "[these are the cells; `edit` works on the file's own lines, JSON, which `grep` shows]\n",
+        );
+    } else {
+        text.push_str(
+            "[these are the cells; the file is one line of JSON: before an `edit` read it with byte 0]\n",
+        );
+    }
+    Ok(outcome(text, format!("read `{path}`, {}", text::counted(count, "cell"))))
 }
 
 /// Tells the host which lines were shown whole.

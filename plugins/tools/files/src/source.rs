@@ -34,6 +34,11 @@ impl<'a> Pieces<'a> {
         self.size.unwrap_or(0)
     }
 
+    /// True when this first piece is all of the file.
+    pub(crate) fn is_whole(&self, first: &[u8]) -> bool {
+        first.len() as u64 == self.size() && self.size() <= MAX_WHOLE_BYTES
+    }
+
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         if self.size.is_some_and(|size| self.at >= size) {
             return Ok(None);

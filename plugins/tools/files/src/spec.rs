@@ -28,8 +28,8 @@ pub(crate) fn all() -> Vec<Spec> {
     vec![
         spec(
             "read",
-            "Read a text file as lines `number<tab>text`, or list a directory. Long files come in \
-             pages; the last line says how to go on.",
+            "Read a text file as lines `number<tab>text`, a notebook as cells, an image, or list a \
+             directory. Long files come in pages; the last line says how to go on.",
             READ,
             Effects::READ,
         ),

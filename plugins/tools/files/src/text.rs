@@ -21,6 +21,13 @@ pub(crate) enum Kind {
         /// The low byte comes first.
         little: bool,
     },
+    /// An image of a kind that models can be shown.
+    Image {
+        /// For people.
+        name: &'static str,
+        /// For the host.
+        media_type: &'static str,
+    },
     /// Not text; what it seems to be.
     Binary(&'static str),
 }
@@ -59,7 +66,15 @@ pub(crate) fn kind(head: &[u8]) -> Kind {
         if head.starts_with(signature)
             && (odd > 0 || !signature.is_ascii() || *name == *"PDF document")
         {
-            return Kind::Binary(name);
+            return match name {
+                "PNG image" => Kind::Image { name, media_type: "image/png" },
+                "JPEG image" => Kind::Image { name, media_type: "image/jpeg" },
+                "GIF image" => Kind::Image { name, media_type: "image/gif" },
+                _ if head.get(8..12) == Some(b"WEBP") => {
+                    Kind::Image { name: "WebP image", media_type: "image/webp" }
+                }
+                _ => Kind::Binary(name),
+            };
         }
     }
     if head.contains(&0) || odd * 10 > head.len() * 3 {
@@ -147,9 +162,12 @@ mod tests {
         check(b"\xFF\xFEa\0", Kind::Utf16 { little: true });
         check(b"\xFE\xFF\0a", Kind::Utf16 { little: false });
         check(b"\xFF\xFE\0\0a\0\0\0", Kind::Binary("UTF-32 text"));
-        check(b"\xFF\xD8\xFF\xE0\0\x10JFIF", Kind::Binary("JPEG image"));
+        let image = |name, media_type| Kind::Image { name, media_type };
+        check(b"\xFF\xD8\xFF\xE0\0\x10JFIF", image("JPEG image", "image/jpeg"));
+        check(b"RIFF\x10\0\0\0WEBPVP8 ", image("WebP image", "image/webp"));
+        check(b"RIFF\x10\0\0\0WAVEfmt ", Kind::Binary("RIFF media"));
         check(b"GIF8 is how such a file starts\n", Kind::Text { bom: false });
-        check(b"GIF89a\x01\0", Kind::Binary("GIF image"));
+        check(b"GIF89a\x01\0", image("GIF image", "image/gif"));
         check(b"a\0b", Kind::Binary("binary data"));
         let noise: Vec<u8> = (0..2_000_u32).map(|i| (i * 7_919 % 251 + 3) as u8).collect();
         check(&noise, Kind::Binary("binary data"));

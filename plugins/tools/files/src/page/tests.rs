@@ -1,5 +1,7 @@
 //! Pages of small and of hostile files.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn lines(first: u64, limit: u64) -> Window {
@@ -86,4 +88,65 @@ fn a_line_shown_as_one_piece_counts_as_shown() {
 fn other_bytes_are_named() {
     let text = page(b"x=1 # caf\xE9\n", lines(1, 9)).unwrap().text;
     assert!(text.starts_with("1\tx=1 # caf\u{FFFD}\n[\u{FFFD} stands for"), "{text}");
+}
+
+/// Follows every hint of every page, as a model would, and puts the lines together again.
+fn follow(file: &str) -> String {
+    let number = |text: &str| -> u64 { text.trim_end_matches(']').parse().unwrap() };
+    let whole_page = |window| {
+        let mut pager = Pager::new(window);
+        pager.feed(file.as_bytes());
+        pager.finish(true).unwrap().text
+    };
+    let mut lines: Vec<String> = Vec::new();
+    let mut next = Some(1);
+    while let Some(first) = next.take() {
+        for line in whole_page(lines_from(first)).lines() {
+            if let Some(footer) = line.strip_prefix('[') {
+                next = footer.split_once("go on with offset ").map(|(_, next)| number(next));
+                assert!(next.is_none_or(|next| next > first), "{footer}");
+                continue;
+            }
+            let mut text = line.split_once('\t').unwrap().1.to_owned();
+            if let Some((start, hint)) = text.clone().split_once(" [cut: ") {
+                text = start.to_owned();
+                let (line, byte) =
+                    hint.split_once("use offset ").unwrap().1.split_once(", byte ").unwrap();
+                let (line, mut byte) = (number(line), number(byte));
+                loop {
+                    let piece = whole_page(Window::Piece { line, byte });
+                    let (body, footer) = piece.split_once('\n').unwrap();
+                    text.push_str(body);
+                    let Some((_, next)) = footer.split_once(", byte ") else { break };
+                    assert!(number(next.trim_end()) > byte, "{footer}");
+                    byte = number(next.trim_end());
+                }
+            }
+            lines.push(text);
+        }
+    }
+    lines.iter().map(|line| line.clone() + "\n").collect()
+}
+
+fn lines_from(first: u64) -> Window {
+    lines(first, DEFAULT_LINES)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn hints_lead_through_any_file(
+        shape in prop::collection::vec((prop::sample::select(vec!["a", "\u{e9}", "\u{1F600}", "ab\u{4E2D}"]), 0_usize..4_000, 1_usize..20), 1..12),
+        long in 0_usize..90_000,
+        at in 0_usize..12,
+    ) {
+        let mut file: Vec<String> = Vec::new();
+        for (letters, count, times) in shape {
+            file.extend(std::iter::repeat_n(letters.repeat(count), times));
+        }
+        let at = at.min(file.len());
+        file.insert(at, "\u{4E2D}x".repeat(long));
+        let file: String = file.iter().map(|line| line.clone() + "\n").collect();
+        prop_assert!(follow(&file) == file);
+    }
 }
