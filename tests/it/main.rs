@@ -18,6 +18,7 @@ mod config;
 mod kill;
 mod limits;
 mod line;
+mod observations;
 mod plugins;
 mod runs;
 mod safety;
