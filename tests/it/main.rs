@@ -19,6 +19,7 @@ mod kill;
 mod limits;
 mod line;
 mod observations;
+mod offers;
 mod plugins;
 mod runs;
 mod safety;
