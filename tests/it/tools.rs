@@ -15,6 +15,7 @@ use crate::rig::Rig;
 mod edits;
 mod reads;
 mod searches;
+mod texts;
 mod writes;
 
 /// What lies in the directory, before or after.
