@@ -1,4 +1,5 @@
-//! The record: sessions, runs and every event of every run, in one SQLite file.
+//! The record: sessions, runs and every event of every run, in one SQLite file; beside it what each
+//! session was shown, as of now.
 //!
 //! Append-only, one writer at a time, group commit. An append returns once its commit is done, and
 //! never before; a run's state is what its events say and is stored nowhere else. Whatever a kill
@@ -36,7 +37,9 @@ pub use error::LedgerError;
 pub use fold::RunSummary;
 pub use follow::Progress;
 pub use recovery::Interrupted;
-pub use rows::{Content, FileState, KeptFile, Mark, Moment, Page, Sent, SessionRow};
+pub use rows::{
+    Beside, Content, FileState, KeptFile, Mark, Moment, Observation, Page, Sent, SessionRow,
+};
 pub use standing::{Standing, standing};
 
 use crate::config::LedgerSync;
@@ -89,7 +92,8 @@ impl Ledger {
         self.desk.request(Work::Session(session)).await.map(|_| ())
     }
 
-    /// Removes a session: from now on it is not found. What its runs did stays on record.
+    /// Removes a session with what it was shown: from now on it is not found. What its runs did
+    /// stays on record.
     ///
     /// # Errors
     /// [`LedgerError::UnknownSession`] when there never was one of that id.
@@ -122,6 +126,15 @@ impl Ledger {
             .await
     }
 
+    /// What a session was shown, as of the last commit.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] when the file cannot be read.
+    pub async fn observations(&self, session: &str) -> Result<Vec<Observation>, LedgerError> {
+        let session = session.to_owned();
+        self.readers.read(move |connection| reader::observations(connection, &session)).await
+    }
+
     /// Stores a run, what marks its request, and its first event in one commit, stamped with the
     /// time of the call.
     ///
@@ -151,11 +164,10 @@ impl Ledger {
     /// [`LedgerError::RunEnded`], [`LedgerError::UnknownRun`], [`LedgerError::OutOfOrder`] when
     /// the state machine says no, [`LedgerError::Storage`] when the disk does.
     pub async fn append(&self, run: &str, events: Vec<(u64, Event)>) -> Result<u64, LedgerError> {
-        self.append_with(run, events, Vec::new()).await
+        self.append_with(run, events, Beside::default()).await
     }
 
-    /// The same, with the states of files that the run changed, in the same commit. Of a file and
-    /// a moment the first state is kept, and later ones are passed over.
+    /// The same, with what else is stored in the same commit.
     ///
     /// # Errors
     /// As [`Ledger::append`].
@@ -163,13 +175,13 @@ impl Ledger {
         &self,
         run: &str,
         events: Vec<(u64, Event)>,
-        files: Vec<FileState>,
+        beside: Beside,
     ) -> Result<u64, LedgerError> {
         let entries = events
             .into_iter()
             .map(|(at_ms, event)| Entry::new(run, at_ms, event))
             .collect::<Result<Vec<Entry>, LedgerError>>()?;
-        self.desk.request(Work::Events { run: run.to_owned(), entries, files }).await
+        self.desk.request(Work::Events { run: run.to_owned(), entries, beside }).await
     }
 
     /// What a run comes to so far, folded from its events; None when it is not known.

@@ -11,7 +11,7 @@ use crate::audit::{Audit, Denied, Whose};
 use crate::deadline::Stopwatch;
 use crate::error::with_causes;
 use crate::event::{CallEnding, Event, Reason, State};
-use crate::ledger::{FileState, Ledger, LedgerError, Mark, now_ms};
+use crate::ledger::{Beside, FileState, Ledger, LedgerError, Mark, Observation, now_ms};
 use crate::message::{Finish, Usage};
 use crate::redact::Redactor;
 
@@ -22,8 +22,8 @@ pub struct Record {
     redactor: Arc<Redactor>,
     state: State,
     riding: Vec<(u64, Event)>,
-    /// States of files that ride along.
-    files: Vec<FileState>,
+    /// What rides along with them.
+    beside: Beside,
     /// Every file whose state before the run is, or will be, on record.
     changed: BTreeSet<String>,
     audit: Option<AuditTrail>,
@@ -93,7 +93,7 @@ impl Record {
             redactor,
             state: State::Created,
             riding: Vec::new(),
-            files: Vec::new(),
+            beside: Beside::default(),
             changed: BTreeSet::new(),
             audit: audit.map(|audit| AuditTrail { audit, caller, session }),
             open_calls: Vec::new(),
@@ -133,7 +133,7 @@ impl Record {
     pub fn keep_before(&mut self, files: Vec<FileState>) {
         for file in files {
             if self.changed.insert(file.path.clone()) {
-                self.files.push(file);
+                self.beside.files.push(file);
             }
         }
     }
@@ -145,7 +145,12 @@ impl Record {
 
     /// Takes in what is in the changed files at the end.
     pub fn keep_after(&mut self, files: Vec<FileState>) {
-        self.files.extend(files);
+        self.beside.files.extend(files);
+    }
+
+    /// Takes in what changed in what the model was shown.
+    pub fn keep_observations(&mut self, observations: Vec<Observation>) {
+        self.beside.observations.extend(observations);
     }
 
     /// Tells the audit log, if there is one, of a command that is about to run.
@@ -170,8 +175,8 @@ impl Record {
         if events.is_empty() {
             return Ok(());
         }
-        let files = std::mem::take(&mut self.files);
-        self.ledger.append_with(&self.run, events, files).await.map(|_| ())
+        let beside = std::mem::take(&mut self.beside);
+        self.ledger.append_with(&self.run, events, beside).await.map(|_| ())
     }
 
     /// Closes the run: calls without an ending get one, then the last event is stored.

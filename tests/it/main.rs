@@ -18,6 +18,8 @@ mod config;
 mod kill;
 mod limits;
 mod line;
+mod observations;
+mod offers;
 mod plugins;
 mod runs;
 mod safety;

@@ -1,12 +1,14 @@
 //! The rules of the house, as far as a machine can see them.
 //!
 //! Reads the repository itself: which module names which (`floors`), what the manifests say
-//! (`manifests`), and how files are named, how long they are and what they mention (`files`).
+//! (`manifests`), how files are named, how long they are and what they mention (`files`), and what tools
+//! say (`texts`).
 //! Every test lists all offences at once, each with its file and line.
 
 mod files;
 mod floors;
 mod manifests;
+mod texts;
 mod tree;
 
 use tree::Tree;

@@ -17,6 +17,7 @@ mod images;
 mod notebooks;
 mod reads;
 mod searches;
+mod texts;
 mod writes;
 
 /// What lies in the directory, before or after.

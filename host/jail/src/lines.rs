@@ -3,6 +3,13 @@
 //! Pure arithmetic. A line ends with `\n`; what follows the last one is a line only if it is not
 //! empty. In UTF-16 with a byte order mark, units are counted, not bytes.
 
+use std::fmt;
+use std::str::FromStr;
+
+/// Ranges of one set. Of more, the one farthest from what is added is dropped: an honest "not shown"
+/// for a file that was read in hundreds of places.
+const MAX_RANGES: usize = 200;
+
 /// How many lines `bytes` has.
 pub(crate) fn count(bytes: &[u8]) -> u64 {
     let (breaks, ends_with_break) = match bytes {
@@ -53,6 +60,10 @@ impl LineSet {
             to += 1;
         }
         self.0.splice(from..to, [(first, last)]);
+        if self.0.len() > MAX_RANGES {
+            let farthest = if from > MAX_RANGES / 2 { 0 } else { MAX_RANGES };
+            self.0.remove(farthest);
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -96,6 +107,35 @@ impl LineSet {
     }
 }
 
+/// `1-40,90`.
+impl fmt::Display for LineSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, (first, last)) in self.0.iter().enumerate() {
+            let comma = if nth == 0 { "" } else { "," };
+            match first == last {
+                true => write!(out, "{comma}{first}")?,
+                false => write!(out, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for LineSet {
+    type Err = ();
+
+    /// Takes what it is written as and nothing else.
+    fn from_str(text: &str) -> Result<LineSet, ()> {
+        let mut set = LineSet::default();
+        for range in text.split(',').filter(|_| !text.is_empty()) {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let number = |text: &str| text.parse::<u64>().map_err(|_| ());
+            set.add(number(first)?, number(last)?);
+        }
+        if set.to_string() == text { Ok(set) } else { Err(()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +156,18 @@ mod tests {
             (b"\xFF\xFE", 0),
         ] {
             assert_eq!(count(bytes), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_set_is_bounded_and_keeps_what_was_added_last() {
+        for order in [|n: u64| n, |n| 1_000 - n, |n| n * 377 % 1_000] {
+            let mut set = LineSet::default();
+            for line in (0..500).map(order).map(|n| 2 * n + 1) {
+                set.add(line, line);
+                assert!(set.contains(line) && set.ranges().len() <= MAX_RANGES);
+            }
+            assert_eq!(set.to_string().parse(), Ok(set));
         }
     }
 

@@ -235,6 +235,7 @@ async fn run_batch(
         };
         past.push(&ended, task.session.changes.count());
         record.keep_before(task.session.workspace.take_changed());
+        record.keep_observations(task.session.workspace.take_seen());
         record.ride(Event::CallEnded {
             turn,
             call_id: call.id.clone(),

@@ -75,11 +75,13 @@ impl Harness {
             tracing::error!(session = row.id, "no place for temporary files: {err}");
             Refusal::internal("there is no place for temporary files; the server's log says why")
         })?;
+        let seen = self.ledger.observations(&row.id).await.map_err(|err| unreadable(&err))?;
         let shell = containment.shell(self.environment.clone(), &row.id, tmp);
+        let workspace = Workspace::new(jail, shell, self.redactor.clone()).with_seen(seen);
         let session = Session {
             id: row.id,
-            directory: jail.root().display().to_string(),
-            workspace: Arc::new(Workspace::new(jail, shell, self.redactor.clone())),
+            directory: workspace.jail.root().display().to_string(),
+            workspace: Arc::new(workspace),
             changes: Changes::default(),
         };
         let (session, idle) = self.sessions().admit(session);

@@ -205,9 +205,10 @@ pub(super) async fn drive(started: Started, cancel: CancellationToken) -> Finish
     }
 }
 
-/// What the run changed, as it is now, for its diff.
+/// What the run changed, as it is now, for its diff; and what its last calls showed.
 async fn keep_files(session: &Arc<Session>, record: &mut Record) {
     record.keep_before(session.workspace.take_changed());
+    record.keep_observations(session.workspace.take_seen());
     let paths: Vec<String> = record.changed().collect();
     if paths.is_empty() {
         return;

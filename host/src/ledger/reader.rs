@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::Semaphore;
 
 use super::fold::{Fold, RunSummary};
-use super::rows::SessionRow;
+use super::rows::{Observation, SessionRow};
 use super::schema::{self, integer};
 use super::{LedgerError, Progress};
 use crate::event::{Event, Recorded};
@@ -103,6 +103,21 @@ pub(super) fn session_in(
              ORDER BY created_ms DESC, id DESC LIMIT 1"
         ))
         .and_then(|mut statement| statement.query_row([caller, workspace], to_session).optional())
+        .map_err(LedgerError::storage(READING))
+}
+
+/// What a session was shown.
+pub(super) fn observations(
+    connection: &Connection,
+    session: &str,
+) -> Result<Vec<Observation>, LedgerError> {
+    connection
+        .prepare_cached("SELECT path, seen FROM observations WHERE session = ?1")
+        .and_then(|mut statement| {
+            let columns =
+                |row: &Row<'_>| Ok(Observation { path: row.get(0)?, seen: Some(row.get(1)?) });
+            statement.query_map([session], columns)?.collect()
+        })
         .map_err(LedgerError::storage(READING))
 }
 

@@ -1,4 +1,5 @@
-//! What the ledger stores beside events: sessions, what marks a request, files that a run changed.
+//! What the ledger stores beside events: sessions and what they were shown, what marks a request,
+//! files that a run changed.
 //!
 //! Plain data; `schema` has the tables they lie in.
 
@@ -98,6 +99,41 @@ pub struct FileState {
     pub moment: Moment,
     /// What was in it.
     pub content: Content,
+}
+
+/// What a session was shown of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// The file's own path, relative to the workspace.
+    pub path: String,
+    /// In the jail's words; None once there is nothing to know of it.
+    pub seen: Option<String>,
+}
+
+/// What is stored in one commit with events.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// States of files that the run changed. Of a file and a moment the first is kept, and later
+    /// ones are passed over.
+    pub files: Vec<FileState>,
+    /// What changed in what the run's session was shown. The last of a file counts.
+    pub observations: Vec<Observation>,
+}
+
+impl Beside {
+    /// About how much it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let files = self.files.iter().map(|file| file.content.bytes());
+        let observations = self.observations.iter().map(Observation::bytes);
+        files.chain(observations).sum()
+    }
+}
+
+impl Observation {
+    /// What it takes to keep it.
+    pub(super) fn bytes(&self) -> usize {
+        self.path.len() + self.seen.as_ref().map_or(0, String::len)
+    }
 }
 
 /// A file that a run changed.

@@ -1,7 +1,8 @@
 //! The ledger's tables, and how a connection to them is opened.
 //!
 //! Append-only is a property of the file: triggers abort every update and every delete, whoever
-//! tries. `user_version` is the format; a newer one is refused, an older one is brought up to this
+//! tries; what a session was shown is no record of what happened, and is kept as it is now.
+//! `user_version` is the format; a newer one is refused, an older one is brought up to this
 //! one here, by adding what it lacks. A run has no state column: its state is what its events say.
 
 use std::path::Path;
@@ -13,23 +14,24 @@ use super::LedgerError;
 use crate::config::LedgerSync;
 
 /// The format this version writes, and the newest it reads.
-pub(super) const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 3;
 
 /// How long a connection waits for another one's lock. Nothing of ours ever takes one for long;
 /// this is for a person with a SQLite client.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
 
-/// A format's step from the one before: its tables by name, and what makes them.
+/// A format's step from the one before: what makes its tables, and those that only grow.
 struct Step {
-    tables: &'static [&'static str],
+    append_only: &'static [&'static str],
     sql: &'static str,
 }
 
 /// In order; the first makes format 1. `events_ended` finds the runs that never ended without
 /// reading their events, and makes a second end impossible.
 const STEPS: [Step; FORMAT as usize] = [
-    Step { tables: &["sessions", "runs", "events"], sql: FIRST },
-    Step { tables: &["removals", "requests", "files"], sql: SECOND },
+    Step { append_only: &["sessions", "runs", "events"], sql: FIRST },
+    Step { append_only: &["removals", "requests", "files"], sql: SECOND },
+    Step { append_only: &[], sql: THIRD },
 ];
 
 const FIRST: &str = "
@@ -81,6 +83,16 @@ CREATE TABLE files (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runs_session ON runs (session, created_ms);
 CREATE INDEX sessions_caller ON sessions (caller, id);
+";
+
+/// Goes with its session.
+const THIRD: &str = "
+CREATE TABLE observations (
+    session TEXT NOT NULL REFERENCES sessions (id),
+    path TEXT NOT NULL,
+    seen TEXT NOT NULL,
+    PRIMARY KEY (session, path)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Opens the one connection that writes, creating the tables in an empty file.
@@ -150,9 +162,9 @@ pub(super) fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
 fn migrate(connection: &mut Connection, found: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let steps = usize::try_from(found).unwrap_or_default();
-    for Step { tables, sql } in STEPS.iter().skip(steps) {
+    for Step { append_only, sql } in STEPS.iter().skip(steps) {
         transaction.execute_batch(sql)?;
-        for table in *tables {
+        for table in *append_only {
             for change in ["UPDATE", "DELETE"] {
                 transaction.execute_batch(&format!(
                     "CREATE TRIGGER {table}_no_{change} BEFORE {change} ON {table} \

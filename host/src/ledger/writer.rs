@@ -15,7 +15,7 @@ use super::LedgerError;
 use super::checkpoint::{self, Checkpointer};
 use super::follow::{Followers, Progress};
 use super::lock::Lock;
-use super::rows::{Content, FileState, Mark, SessionRow};
+use super::rows::{Beside, Content, FileState, Mark, Observation, SessionRow};
 use super::schema::integer;
 use crate::event::{Event, State};
 
@@ -30,8 +30,8 @@ pub(super) enum Work {
     Removal { session: String, at_ms: u64 },
     /// A run's row, what marks its request, and its first event.
     Run { id: String, session: String, mark: Mark, first: Box<Entry> },
-    /// More events of a run, and the files it changed.
-    Events { run: String, entries: Vec<Entry>, files: Vec<FileState> },
+    /// More events of a run, and what goes with them.
+    Events { run: String, entries: Vec<Entry>, beside: Beside },
 }
 
 impl Work {
@@ -40,9 +40,8 @@ impl Work {
         match self {
             Work::Session(_) | Work::Removal { .. } => 0,
             Work::Run { first, .. } => first.body.len(),
-            Work::Events { entries, files, .. } => {
-                let bodies = entries.iter().map(|entry| entry.body.len());
-                bodies.chain(files.iter().map(|file| file.content.bytes())).sum()
+            Work::Events { entries, beside, .. } => {
+                entries.iter().map(|entry| entry.body.len()).sum::<usize>() + beside.bytes()
             }
         }
     }
@@ -198,8 +197,12 @@ impl Batch<'_> {
             Work::Session(row) => self.add_session(row),
             Work::Removal { session, at_ms } => self.remove_session(session, *at_ms),
             Work::Run { id, session, mark, first } => self.start_run(id, session, mark, first),
-            Work::Events { run, entries, files } => match self.append(run, entries)? {
-                Ok(seq) => self.keep_files(run, files).map(|()| Ok(seq)),
+            Work::Events { run, entries, beside } => match self.append(run, entries)? {
+                Ok(seq) => {
+                    self.keep_files(run, &beside.files)?;
+                    self.keep_observations(run, &beside.observations)?;
+                    Ok(Ok(seq))
+                }
                 refused => Ok(refused),
             },
         }
@@ -230,6 +233,9 @@ impl Batch<'_> {
         session: &str,
         at_ms: u64,
     ) -> rusqlite::Result<Result<u64, LedgerError>> {
+        self.connection
+            .prepare_cached("DELETE FROM observations WHERE session = ?1")?
+            .execute([session])?;
         let inserted = self
             .connection
             .prepare_cached("INSERT INTO removals (session, at_ms) VALUES (?1, ?2)")?
@@ -258,6 +264,35 @@ impl Batch<'_> {
                 )?
                 .execute(params![run, path, moment.as_str(), size.map(integer), bytes])?;
             self.pages += 1 + bytes.map_or(0, Vec::len) as u64 / PAGE_BYTES;
+        }
+        Ok(())
+    }
+
+    /// What the run's session was shown, as it is now.
+    fn keep_observations(
+        &mut self,
+        run: &str,
+        observations: &[Observation],
+    ) -> rusqlite::Result<()> {
+        const SESSION: &str = "(SELECT session FROM runs WHERE id = ?1)";
+        for observation in observations {
+            let Observation { path, seen } = observation;
+            match seen {
+                Some(seen) => self
+                    .connection
+                    .prepare_cached(&format!(
+                        "INSERT OR REPLACE INTO observations (session, path, seen) \
+                         VALUES ({SESSION}, ?2, ?3)"
+                    ))?
+                    .execute([run, path, seen])?,
+                None => self
+                    .connection
+                    .prepare_cached(&format!(
+                        "DELETE FROM observations WHERE session = {SESSION} AND path = ?2"
+                    ))?
+                    .execute([run, path])?,
+            };
+            self.pages += 1 + observation.bytes() as u64 / PAGE_BYTES;
         }
         Ok(())
     }

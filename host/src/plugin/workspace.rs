@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use harness_jail::{Jail, Observations, Shell};
 
-use crate::ledger::{Content, FileState, Moment};
+use crate::ledger::{Content, FileState, Moment, Observation};
 use crate::redact::Redactor;
 
 /// The largest content of a file that is kept for the diff of a run.
@@ -36,7 +36,7 @@ pub(super) struct Kept {
 }
 
 impl Workspace {
-    /// A reach over an open jail.
+    /// A reach over an open jail, by a model that was shown nothing yet.
     pub fn new(jail: Jail, shell: Shell, redactor: Arc<Redactor>) -> Workspace {
         Workspace {
             jail,
@@ -48,10 +48,23 @@ impl Workspace {
         }
     }
 
+    /// The same, by a model that was shown these.
+    #[must_use]
+    pub fn with_seen(self, seen: Vec<Observation>) -> Workspace {
+        let seen = seen.into_iter().filter_map(|kept| Some((kept.path, kept.seen?)));
+        Workspace { seen: Observations::restored(seen), ..self }
+    }
+
     /// What was in the files that tools changed since the last time this was asked, before each
     /// change.
     pub fn take_changed(&self) -> Vec<FileState> {
         std::mem::take(&mut self.changed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the model was shown since the last time this was asked, and what it no longer knows.
+    pub fn take_seen(&self) -> Vec<Observation> {
+        let changed = self.seen.take_changed().into_iter();
+        changed.map(|(path, seen)| Observation { path, seen }).collect()
     }
 
     /// What is in the files of these paths now. Blocks.

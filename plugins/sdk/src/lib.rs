@@ -34,4 +34,4 @@ pub use contract::tool::harness::plugin::{
 pub use guard::Guard;
 pub use input::Input;
 pub use profile::{Decode, Profile};
-pub use tool::{Tool, outcome, quoted};
+pub use tool::{Tool, outcome, quoted, spec};

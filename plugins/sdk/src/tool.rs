@@ -2,7 +2,7 @@
 //!
 //! One component may offer several tools; [`Call::tool`](crate::Call) tells which was meant.
 
-use crate::{Call, Fault, Outcome, Part, Spec};
+use crate::{Call, Effects, Fault, Outcome, Part, Spec};
 
 /// Implemented by a plugin that acts; made visible to the host by [`export_tool!`](crate::export_tool).
 pub trait Tool {
@@ -15,6 +15,22 @@ pub trait Tool {
     ///
     /// A fault is read by the model: what is wrong, and the next step as its hint.
     fn run(call: Call) -> Result<Outcome, Fault>;
+}
+
+/// Milliseconds a call has when its tool says no more of it.
+const TIMEOUT_MS: u32 = 30_000;
+
+/// What a tool offers, with half a minute for a call. Line breaks in the schema are for those who
+/// read the code, and are left out: every byte of it is sent with every request.
+pub fn spec(name: &str, description: &str, schema: &str, effects: Effects) -> Spec {
+    Spec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: schema.replace('\n', ""),
+        effects,
+        timeout_ms: TIMEOUT_MS,
+        timeout_argument: None,
+    }
 }
 
 /// An outcome that is one text for the model and one line for people who watch.

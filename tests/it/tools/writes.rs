@@ -20,6 +20,7 @@ async fn writes_keep_what_is_more_than_bytes() {
             modes_stay(),
             what_others_wrote_is_not_lost(),
             the_name_of_a_directory_makes_no_file(),
+            parents_are_made_and_a_diff_tells_what_changed(),
         ]
         .into_iter()
         .flatten()
@@ -146,6 +147,39 @@ fn the_name_of_a_directory_makes_no_file() -> Vec<Row> {
             does("glob", json!({"pattern": "*", "path": "d/"})).holds("d/f"),
         ],
         after: vec![file("d/f", "old\n"), Nothing("new")],
+    }]
+}
+
+fn parents_are_made_and_a_diff_tells_what_changed() -> Vec<Row> {
+    let numbers =
+        |from: u32| (from..from + 3_000).map(|n| format!("line {n}\n")).collect::<String>();
+    vec![Row {
+        id: "diffs",
+        before: vec![file("small", "a\nb\nc\n"), file("big", numbers(1)), file("same", "a\n")],
+        steps: vec![
+            does("write", json!({"path": "fresh/deep/f", "content": "a\nb"}))
+                .holds("created `fresh/deep/f` (3 bytes, 2 lines)")
+                .lacks("+a"),
+            // Its own content is known to it.
+            does("edit", json!({"path": "fresh/deep/f", "old": "b", "new": "c"})),
+            does("write", json!({"path": "fresh/deep/f", "content": "d\n"})).holds("-a\n-c\n"),
+            read("small"),
+            does("write", json!({"path": "small", "content": "a\nB\nc\n"}))
+                .holds("replaced `small`")
+                .holds("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"),
+            does("read", json!({"path": "big", "limit": 2_000})),
+            does("read", json!({"path": "big", "offset": 2_001, "limit": 2_000})),
+            does("write", json!({"path": "big", "content": numbers(5_000)}))
+                .holds("more lines of this diff are not shown")
+                .within(9_000),
+            read("same"),
+            does("write", json!({"path": "same", "content": "a\n"})).holds("nothing changed"),
+        ],
+        after: vec![
+            file("fresh/deep/f", "d\n"),
+            file("small", "a\nB\nc\n"),
+            file("big", numbers(5_000)),
+        ],
     }]
 }
 

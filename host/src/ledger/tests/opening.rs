@@ -66,7 +66,7 @@ fn files_of_others_are_refused_and_left_alone() {
     let refused = Ledger::open(&path, SYNC).unwrap_err().to_string();
     assert_eq!(
         refused,
-        format!("ledger `{}` has format 99, this version reads up to 2", path.display())
+        format!("ledger `{}` has format 99, this version reads up to 3", path.display())
     );
 
     let other = rusqlite::Connection::open(&path).unwrap();
@@ -84,6 +84,29 @@ fn files_of_others_are_refused_and_left_alone() {
     assert!(matches!(refused, LedgerError::Storage { .. }), "{refused:?}");
     let refused = Ledger::open(&path.join("below"), SYNC).unwrap_err();
     assert!(matches!(refused, LedgerError::File { .. }), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_file_of_an_earlier_format_gets_what_it_lacks() {
+    let second = "DROP TABLE observations; PRAGMA user_version = 2;";
+    let first = "DROP TABLE removals; DROP TABLE requests; DROP TABLE files; \
+                 DROP INDEX runs_session; DROP INDEX sessions_caller; PRAGMA user_version = 1;";
+    for undo in [second.to_owned(), format!("{second} {first}")] {
+        let (_directory, path) = place();
+        let ledger = with_runs(&path, &["r"]).await;
+        ledger.append("r", vec![(1, ended())]).await.unwrap();
+        ledger.close().await;
+        let older = rusqlite::Connection::open(&path).unwrap();
+        older.execute_batch(&undo).unwrap();
+        drop(older);
+        let ledger = open(&path);
+        assert_eq!(ledger.events("r", 0, 9).await.unwrap().len(), 2);
+        assert_eq!(ledger.observations("ws_1").await.unwrap(), []);
+        ledger.remove_session("ws_1").await.unwrap();
+        assert_eq!(ledger.session("ws_1").await.unwrap(), None);
+        ledger.close().await;
+        open(&path);
+    }
 }
 
 #[tokio::test]

@@ -161,3 +161,70 @@ async fn a_file_that_somebody_else_has_locked_is_waited_for_off_the_runtime() {
     );
     assert_eq!((first.unwrap(), second.unwrap()), (2, 3));
 }
+
+fn observation(path: &str, seen: Option<&str>) -> Observation {
+    Observation { path: path.to_owned(), seen: seen.map(str::to_owned) }
+}
+
+fn observed(observations: Vec<Observation>) -> Beside {
+    Beside { observations, ..Beside::default() }
+}
+
+#[tokio::test]
+async fn what_a_session_was_shown_is_kept_as_of_now_and_goes_with_it() {
+    let (_directory, path) = place();
+    let ledger = with_runs(&path, &["r", "r2"]).await;
+    ledger.add_session(session_row("ws_2")).await.unwrap();
+    let other = started();
+    ledger.start_run("other", "ws_2", Mark::default(), other).await.unwrap();
+    for (run, observations) in [
+        ("r", vec![observation("a", Some("v1 1-3")), observation("b", Some("v1 1"))]),
+        ("other", vec![observation("a", Some("v9 9"))]),
+        ("r2", vec![observation("a", Some("v2 1-4")), observation("b", None)]),
+        ("r", vec![observation("c", Some("v1 ")), observation("none", None)]),
+    ] {
+        ledger.append_with(run, vec![(1, note("n"))], observed(observations)).await.unwrap();
+    }
+    // Of a commit that is refused nothing is kept.
+    let refused = vec![(1, call_started(1, "c"))];
+    let lost = observed(vec![observation("a", None)]);
+    ledger.append_with("r", refused, lost).await.unwrap_err();
+
+    let expected = vec![observation("a", Some("v2 1-4")), observation("c", Some("v1 "))];
+    assert_eq!(ledger.observations("ws_1").await.unwrap(), expected);
+    ledger.close().await;
+    let ledger = open(&path);
+    assert_eq!(ledger.observations("ws_1").await.unwrap(), expected);
+    ledger.remove_session("ws_1").await.unwrap();
+    assert_eq!(ledger.observations("ws_1").await.unwrap(), []);
+    assert_eq!(ledger.observations("ws_2").await.unwrap(), [observation("a", Some("v9 9"))]);
+}
+
+/// What a turn with a read writes to the log, with the observation and without.
+#[tokio::test]
+async fn an_observation_costs_no_commit_and_a_page() {
+    const TURNS: u32 = 60;
+    let mut written = Vec::new();
+    for is_observed in [false, true] {
+        let (_directory, path) = place();
+        let ledger = with_runs(&path, &["r"]).await;
+        let log = || std::fs::metadata(path.with_extension("sqlite-wal")).unwrap().len();
+        let before = log();
+        for number in 1..=TURNS {
+            let mut events = turn(number, &["c"]);
+            let call = events.pop().unwrap();
+            ledger.append("r", events).await.unwrap();
+            ledger.append("r", vec![call, (4, call_started(number, "c"))]).await.unwrap();
+            let seen = format!("b3:{} 1-{number}", "0".repeat(64));
+            let file = observation(&format!("host/src/file-{number}.rs"), Some(&seen));
+            let beside = observed(is_observed.then_some(file).into_iter().collect());
+            let ended = vec![(5, call_ended(number, "c"))];
+            ledger.append_with("r", ended, beside).await.unwrap();
+        }
+        written.push((log() - before) / u64::from(TURNS));
+    }
+    let [without, with] = written[..] else { panic!("{written:?}") };
+    println!("a turn's log: {without} bytes, with an observation {with}");
+    // A page and its frame's head, and now and then a second one where a page is full.
+    assert!(with > without && with - without < 2 * (4_096 + 24), "{without} {with}");
+}

@@ -69,6 +69,10 @@ fn refuse_no_change(old: &str, new: &str) -> Result<(), Fault> {
 /// Why there is no change to make, with what the model needs for its next try.
 fn explain(path: &str, file: &[u8], old: &str, miss: plan::Miss) -> Fault {
     match miss {
+        plan::Miss::NoChange => fault::invalid(
+            "`old` and `new` differ only in the byte order mark, and a file keeps its own; nothing would change",
+        )
+        .hint("to change the mark call `bash`"),
         plan::Miss::Several { count, lines } => {
             let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
             let more = if count > lines.len() { " and more" } else { "" };

@@ -2,7 +2,7 @@
 //!
 //! Every word here is sent with every request, so each must earn its place.
 
-use harness_sdk::{Effects, Spec};
+use harness_sdk::{Effects, Spec, spec};
 
 const READ: &str = r#"{"type":"object","properties":{
 "path":{"type":"string","description":"File or directory, relative to the workspace"},
@@ -48,35 +48,4 @@ pub(crate) fn all() -> Vec<Spec> {
             Effects::READ | Effects::WRITE,
         ),
     ]
-}
-
-fn spec(name: &str, description: &str, schema: &str, effects: Effects) -> Spec {
-    Spec {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        input_schema: schema.replace('\n', ""),
-        effects,
-        timeout_ms: 30_000,
-        timeout_argument: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::Value;
-
-    #[test]
-    fn schemas_are_closed_and_every_parameter_is_described() {
-        let mut bytes = 0;
-        for spec in all() {
-            let schema: Value = serde_json::from_str(&spec.input_schema).unwrap();
-            assert_eq!(schema["additionalProperties"], false);
-            for (name, field) in schema["properties"].as_object().unwrap() {
-                assert!(field["description"].is_string(), "`{name}` is not described");
-            }
-            bytes += spec.name.len() + spec.description.len() + spec.input_schema.len();
-        }
-        assert!(bytes < 2_200, "the three specs have grown to {bytes} bytes");
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every word here is sent with every request, so each must earn its place.
 
-use harness_sdk::{Effects, Spec};
+use harness_sdk::{Effects, Spec, spec};
 
 const GLOB: &str = r#"{"type":"object","properties":{
 "pattern":{"type":"string","description":"Glob over paths, such as src/**/*.rs"},
@@ -27,13 +27,13 @@ const GREP: &str = r#"{"type":"object","properties":{
 /// The specs of `glob` and `grep`.
 pub(crate) fn all() -> Vec<Spec> {
     vec![
-        spec(
+        search(
             "glob",
             "Find files and directories by name, newest first, 100 at a time. Hidden ones are \
              included, ignored ones are counted.",
             GLOB,
         ),
-        spec(
+        search(
             "grep",
             "Search the contents of files. Shows `line:text` for matches and `line-text` for \
              context, 200 lines at a time.",
@@ -42,33 +42,7 @@ pub(crate) fn all() -> Vec<Spec> {
     ]
 }
 
-fn spec(name: &str, description: &str, schema: &str) -> Spec {
-    Spec {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        input_schema: schema.replace('\n', ""),
-        effects: Effects::READ,
-        timeout_ms: 60_000,
-        timeout_argument: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::Value;
-
-    #[test]
-    fn schemas_are_closed_and_every_parameter_is_described() {
-        let mut bytes = 0;
-        for spec in all() {
-            let schema: Value = serde_json::from_str(&spec.input_schema).unwrap();
-            assert_eq!(schema["additionalProperties"], false);
-            for (name, field) in schema["properties"].as_object().unwrap() {
-                assert!(field["description"].is_string(), "`{name}` is not described");
-            }
-            bytes += spec.name.len() + spec.description.len() + spec.input_schema.len();
-        }
-        assert!(bytes < 2_100, "the two specs have grown to {bytes} bytes");
-    }
+/// A search may take a minute.
+fn search(name: &str, description: &str, schema: &str) -> Spec {
+    Spec { timeout_ms: 60_000, ..spec(name, description, schema, Effects::READ) }
 }

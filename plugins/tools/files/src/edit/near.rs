@@ -8,6 +8,7 @@ use super::flat::Flat;
 use crate::text::prefix;
 
 mod difference;
+mod fold;
 
 /// Regions offered.
 const MOST: usize = 3;
@@ -78,10 +79,7 @@ impl Pairs {
         let (text, _) = prefix(line, MAX_CHARS, usize::MAX);
         let mut bits = [0; 8];
         let mut previous: Option<u32> = None;
-        for c in text.chars().filter(|c| !difference::is_mark(*c)).map(difference::folded) {
-            if c == ' ' {
-                continue;
-            }
+        for c in text.chars().filter_map(fold::plain) {
             // The first character makes no pair: a text may start within a line.
             if let Some(previous) = previous.replace(u32::from(c)) {
                 let pair = previous.wrapping_mul(31) ^ u32::from(c);
@@ -111,12 +109,8 @@ fn describe(flat: &Flat, old: &[&[u8]], is_ended: bool, at: usize) -> String {
         let Some(line) = file.next() else {
             return format!("{place}: the file ends after line {}", at + nth);
         };
-        let found = difference::first(
-            &String::from_utf8_lossy(line),
-            &String::from_utf8_lossy(wanted),
-            nth == 0,
-            nth + 1 == old.len() && !is_ended,
-        );
+        let is_last = nth + 1 == old.len() && !is_ended;
+        let found = difference::first(line, wanted, nth == 0, is_last);
         if let Some(found) = found {
             return found.shown(at + nth + 1, &place);
         }

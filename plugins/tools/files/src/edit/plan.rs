@@ -22,6 +22,8 @@ pub(crate) struct Change {
 /// Why there is nothing to replace.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Miss {
+    /// Apart from the byte order mark, which stays, both texts are the same.
+    NoChange,
     Nowhere,
     /// How many matches, and the lines of the first ones.
     Several {
@@ -30,16 +32,26 @@ pub(crate) enum Miss {
     },
 }
 
+/// The byte order mark, as a model may have it in a text.
+const MARK: char = '\u{FEFF}';
+
 /// Lines that are named when there are several matches. Each is counted from the file's start.
 const NAMED_LINES: usize = 20;
 
 /// Finds `old` and says what to put there.
 pub(crate) fn change(file: &[u8], old: &str, new: &str, is_all: bool) -> Result<Change, Miss> {
     let flat = Flat::of(file);
-    let (old, new) =
-        if flat.skipped > 0 { (without_mark(old), without_mark(new)) } else { (old, new) };
-    let old = flatten(old.as_bytes());
-    let places = flat.find(&old);
+    // The mark is not shown, so a text that has it all the same means the start of the file.
+    let marked = old.strip_prefix(MARK).filter(|_| flat.skipped > 0);
+    let new = if flat.skipped > 0 { new.strip_prefix(MARK).unwrap_or(new) } else { new };
+    let old = flatten(marked.unwrap_or(old).as_bytes());
+    if old == flatten(new.as_bytes()) {
+        return Err(Miss::NoChange);
+    }
+    let mut places = flat.find(&old);
+    if marked.is_some() {
+        places.retain(|at| *at == 0);
+    }
     match places.len() {
         0 => return Err(Miss::Nowhere),
         1 => {}
@@ -69,10 +81,6 @@ pub(crate) fn change(file: &[u8], old: &str, new: &str, is_all: bool) -> Result<
         }
     });
     Ok(apply(file, replacements.collect(), same_start, same_end))
-}
-
-fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{FEFF}').unwrap_or(text)
 }
 
 /// How many bytes two texts share at their start and, apart from those, at their end.

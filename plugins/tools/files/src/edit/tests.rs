@@ -80,6 +80,22 @@ fn the_changed_lines_are_shown() {
     assert_eq!(show(b"a", "a", "").text, "the file is empty now\n");
 }
 
+#[test]
+fn a_mark_that_is_not_shown_means_the_start() {
+    const FILE: &[u8] = b"\xEF\xBB\xBFa\nb a\n";
+    check(FILE, "\u{FEFF}a", "x", b"\xEF\xBB\xBFx\nb a\n");
+    check(FILE, "\u{FEFF}a", "\u{FEFF}x", b"\xEF\xBB\xBFx\nb a\n");
+    let miss = |old, new| change(FILE, old, new, true).unwrap_err();
+    assert_eq!(miss("\u{FEFF}b", "x"), Miss::Nowhere);
+    assert_eq!(miss("\u{FEFF}a", "a"), Miss::NoChange);
+    assert_eq!(miss("a", "\u{FEFF}a"), Miss::NoChange);
+    assert_eq!(miss("\u{FEFF}", "x"), Miss::Nowhere);
+    let message = explain("f", FILE, "a", Miss::NoChange).message;
+    assert!(message.contains("only in the byte order mark"), "{message}");
+    // Without a mark of its own a file may get one.
+    check(b"a\n", "a", "\u{FEFF}a", b"\xEF\xBB\xBFa\n");
+}
+
 fn miss(file: &str, old: &str, expected: &str) {
     let message = explain("f", file.as_bytes(), old, Miss::Nowhere).message;
     assert_eq!(message, expected, "{old:?}");
@@ -120,12 +136,66 @@ fn a_miss_shows_what_differs() {
         "`old` does not occur in `f`; nearest:\n\
          lines 1-2: `old` ends with a line ending that is not in the file",
     );
+    // Composed and decomposed letters of other scripts.
+    miss(
+        "\u{D55C}\u{AD6D}\u{C5B4}\n",
+        "\u{1112}\u{1161}\u{11AB}\u{1100}\u{116E}\u{11A8}\u{110B}\u{1165}",
+        "`old` does not occur in `f`; nearest:\n\
+         line 1: the file has \u{D55C} (U+D55C), `old` has \u{1112} (U+1112) and \
+         a combining mark (U+1161) and a combining mark (U+11AB)\n\
+         1\t\u{D55C}\u{AD6D}\u{C5B4}\n \t^",
+    );
+    miss(
+        "print\u{FF08}\u{FF41}\u{FF09}\n",
+        "print(a)",
+        "`old` does not occur in `f`; nearest:\n\
+         line 1: the file has \u{FF08} (U+FF08), `old` has `(`\n\
+         1\tprint\u{FF08}\u{FF41}\u{FF09}\n \t     ^",
+    );
+    miss(
+        "one\u{200B}two three\n",
+        "onetwo three",
+        "`old` does not occur in `f`; nearest:\n\
+         line 1: the file has a zero-width space (U+200B), `old` has `t`\n\
+         1\tone\u{200B}two three\n \t   ^",
+    );
+    // Most of it is as it should be, though not its first character.
+    miss(
+        "Hello there\n",
+        "hello there",
+        "`old` does not occur in `f`; nearest:\n\
+         line 1: the file has `H`, `old` has `h`\n1\tHello there\n \t^",
+    );
+    // The first line matches where it begins within the file's; the second does not.
+    miss(
+        "    first();\n    second();\n",
+        "  first();\n    second;",
+        "`old` does not occur in `f`; nearest:\n\
+         lines 1-2: in line 2 the file has `(`, `old` has `;`\n2\t    second();\n \t          ^",
+    );
+    // The three nearest, the best first.
+    miss(
+        "let total = a + b;\nx\nlet total = a + c;\nx\nlet total = a - b;\nx\nlet totals = a;\n",
+        "let total = a + d;",
+        "`old` does not occur in `f`; nearest:\n\
+         line 1: the file has `b`, `old` has `d`\n1\tlet total = a + b;\n \t                ^\n\
+         line 3: the file has `c`, `old` has `d`\n3\tlet total = a + c;\n \t                ^\n\
+         line 5: the file has `-`, `old` has `+`\n5\tlet total = a - b;\n \t              ^",
+    );
     miss("alpha\n", "zzz", "`old` does not occur in `f`, and nothing in it is near");
     miss(
         "alpha\nbeta\n",
         "1\talpha\n2\tbeta",
         "`old` does not occur in `f`: it holds the line numbers that `read` puts before each line",
     );
+}
+
+#[test]
+fn what_is_not_utf_8_is_no_character() {
+    let message = explain("f", b"a caf\xE9 b\n", "a caf\u{FFFD} b", Miss::Nowhere).message;
+    let expected = "line 1: the file has a byte that is not UTF-8, `old` has \u{FFFD} (U+FFFD)\n\
+                    1\ta caf\u{FFFD} b\n \t     ^";
+    assert!(message.ends_with(expected), "{message}");
 }
 
 #[test]
