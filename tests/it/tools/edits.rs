@@ -220,6 +220,7 @@ fn what_a_miss_and_several_matches_say() -> Vec<Row> {
             file("many.rs", many.clone()),
             file("over.txt", "aaaa aaa\n"),
             file("long.txt", format!("{}needle{}\n", "x".repeat(5_000), "y".repeat(5_000))),
+            file("huge.txt", "0123456789".repeat(800_000)),
         ],
         steps: vec![
             read("near.rs"),
@@ -247,6 +248,8 @@ fn what_a_miss_and_several_matches_say() -> Vec<Row> {
                 .holds("1\tbb ba\n"),
             read("long.txt"),
             refused("edit", json!({"path": "long.txt", "old": "needlz", "new": "x"})),
+            refused("edit", json!({"path": "huge.txt", "old": "012345678x", "new": "x"}))
+                .holds("line 1: the file has `9`, `old` has `x`"),
         ],
         after: vec![
             file("near.rs", "fn f() {\n    let sum = a + b;\n}\n"),

@@ -4,6 +4,8 @@ use super::fold::{is_invisible, is_mark};
 
 /// Characters shown before and after the difference.
 const AROUND: usize = 60;
+/// Characters of a line that are compared: a guest's memory holds no line of megabytes four times.
+const MOST_CHARS: usize = 100_000;
 /// Characters compared to find where a text begins in a line.
 const MOST_COMPARED: usize = 1_000_000;
 /// Characters that one of them may have more than the other where they part.
@@ -38,7 +40,13 @@ pub(crate) fn first(file: &[u8], old: &[u8], is_first: bool, is_last: bool) -> O
     if ours.is_none() && (is_last || theirs.is_none()) {
         return None;
     }
-    Some(Difference { what: words(theirs, ours), line, at })
+    let what = match (theirs, ours) {
+        (None, Some(_)) if line.len() == MOST_CHARS => {
+            format!("the line is too long to compare beyond {MOST_CHARS} characters")
+        }
+        (theirs, ours) => words(theirs, ours),
+    };
+    Some(Difference { what, line, at })
 }
 
 fn letters(line: &[u8]) -> Vec<char> {
@@ -47,7 +55,7 @@ fn letters(line: &[u8]) -> Vec<char> {
         let hidden = (!chunk.invalid().is_empty()).then_some(HIDDEN);
         chunk.valid().chars().chain(hidden)
     });
-    letters.collect()
+    letters.take(MOST_CHARS).collect()
 }
 
 /// Where in the line the text begins, most likely: where most characters are as they should be, up to
