@@ -12,7 +12,7 @@ use crate::process::{request, sandbox};
 
 /// One file after the other, each far below any limit on one.
 const FILL: &str =
-    "for n in $(seq 1000); do head -c 1000000 /dev/zero > fill-$n || exit 9; sleep 0.01; done";
+    "for n in $(seq 1000); do head -c 1000000 /dev/zero > fill-$n || exit 9; sleep 0.05; done";
 
 /// It ends by itself when it leaves too little, and the server keeps its room. In a small file system
 /// of the test's own.
