@@ -2,29 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use harness_jail::{GrepMode, GrepPage, GrepQuery};
+use harness_jail::{GrepPage, GrepQuery};
 use proptest::prelude::*;
 
+use crate::search::grep_query;
 use crate::workspace::{Workspace, later};
 
 /// A pattern that takes the engine microseconds a byte and, unbounded, a gigabyte of states.
 const HOSTILE: &str = r"\w.{200}\w.{200}\p{Greek}";
 
 fn query(pattern: &str) -> GrepQuery {
-    GrepQuery {
-        pattern: pattern.into(),
-        literal: false,
-        ignore_case: false,
-        multiline: false,
-        root: None,
-        files: None,
-        mode: GrepMode::Lines,
-        lines_before: 0,
-        lines_after: 0,
-        include_ignored: false,
-        offset: 0,
-        limit: 10,
-    }
+    GrepQuery { limit: 10, ..grep_query(pattern) }
 }
 
 /// Letters and spaces in no order, so that no two places look alike to an automaton.

@@ -18,7 +18,7 @@ fn found(page: &GlobPage) -> Vec<&str> {
     page.entries.iter().map(|entry| entry.path.as_str()).collect()
 }
 
-fn grep_query(pattern: &str) -> GrepQuery {
+pub(crate) fn grep_query(pattern: &str) -> GrepQuery {
     GrepQuery {
         pattern: pattern.into(),
         literal: false,

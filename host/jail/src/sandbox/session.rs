@@ -25,6 +25,9 @@ use super::{Call, Sandbox, frame};
 /// For the walls to be built.
 const BUILDING: Duration = Duration::from_secs(10);
 
+/// How often a control group is tried to be had.
+const GROUPS: usize = 3;
+
 /// For everything to be gone at the end; the system does it, and it is not held up.
 const ENDING: Duration = Duration::from_secs(3);
 
@@ -53,7 +56,6 @@ impl Session {
         let (control, theirs) =
             UnixStream::pair().map_err(|err| failed("a socket for the sandbox", err))?;
         let program = sandbox.init.first().ok_or("no program for the sandbox's init is named")?;
-        let mut group = Group::make(name, &sandbox.limits);
         let child = Command::new(program)
             .args(&sandbox.init[1..])
             .env_clear()
@@ -63,10 +65,12 @@ impl Session {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|err| failed("the sandbox's init cannot be started", err))?;
-        // It forks only once it has its plan, so nothing gets away.
-        if group.as_ref().is_some_and(|group| group.add(child.id()).is_err()) {
-            group = None;
-        }
+        // It forks only once it has its plan, so nothing gets away. A group that is empty may be taken
+        // for left over by another server that starts.
+        let group = (0..GROUPS).find_map(|_| {
+            let group = Group::make(name, &sandbox.limits)?;
+            group.add(child.id()).is_ok().then_some(group)
+        });
         let session = Session { control: Some(control), child, group };
         let control = session.control.as_ref().ok_or("no socket")?;
         let plan = plan(sandbox, workspace, tmp);
