@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::deadline::{Deadline, Stopwatch};
 use crate::event::{Event, Reason};
 use crate::ledger::LedgerError;
-use crate::message::{Finish, Message, Reply};
+use crate::message::{Call, Finish, Message, Reply};
 use crate::plugin::Plugins;
 use crate::prompt;
 use crate::record::Record;
@@ -116,6 +116,9 @@ pub enum Stop {
     /// Three turns in a row in which every call was refused.
     #[error("every call of {STUCK_TURNS} turns in a row was refused; the last refusal: {0}")]
     Stuck(String),
+    /// The same calls twice in a row, cut in the same place.
+    #[error("the reply was cut off inside the same calls twice in a row: {0}")]
+    CutTwice(String),
     /// Neither text nor call, twice.
     #[error("the model gave an empty reply twice in a row")]
     EmptyReply,
@@ -134,7 +137,7 @@ impl Stop {
     /// The termination reason.
     pub fn reason(&self) -> Reason {
         match self {
-            Stop::Stuck(_) => Reason::Stuck,
+            Stop::Stuck(_) | Stop::CutTwice(_) => Reason::Stuck,
             Stop::EmptyReply => Reason::EmptyReply,
             Stop::Upstream(err) => err.reason(),
             Stop::Ledger(_) | Stop::Audit(_) => Reason::Internal,
@@ -153,6 +156,7 @@ pub async fn run(task: &mut Task<'_>, record: &mut Record) -> Result<Ending, Sto
     let mut choice = task.first_choice;
     let mut empty_replies = 0;
     let mut refused_turns = 0;
+    let mut last_cut: Option<Vec<Call>> = None;
     loop {
         if let Some(limit) = spent(task, record) {
             return close(task, record, limit).await;
@@ -182,10 +186,24 @@ pub async fn run(task: &mut Task<'_>, record: &mut Record) -> Result<Ending, Sto
         let acted = calls::act(task, record, &mut past, &mut gallery, &calls, finish).await?;
         task.conversation.push(Message::Outcomes { outcomes: acted.outcomes });
         refused_turns = if acted.last_refusal.is_some() { refused_turns + 1 } else { 0 };
+        let cut = acted.was_cut.then_some(calls);
+        if let (Some(cut), Some(last_cut), Some(refusal)) = (&cut, &last_cut, &acted.last_refusal)
+            && is_same(cut, last_cut)
+        {
+            return Err(Stop::CutTwice(refusal.clone()));
+        }
+        last_cut = cut;
         if let (STUCK_TURNS, Some(refusal)) = (refused_turns, acted.last_refusal) {
             return Err(Stop::Stuck(refusal));
         }
     }
+}
+
+/// The same calls, whatever their ids: a model that sends what was cut once more will do so again.
+fn is_same(calls: &[Call], others: &[Call]) -> bool {
+    let says =
+        |call: &Call, other: &Call| call.tool == other.tool && call.arguments == other.arguments;
+    calls.len() == others.len() && calls.iter().zip(others).all(|(call, other)| says(call, other))
 }
 
 /// The limit that is used up, if one is.

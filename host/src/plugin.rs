@@ -27,6 +27,7 @@ pub use engine::{Engine, EngineError};
 pub use guard::{Guard, Refused};
 pub use load::{FILE_BYTES, LoadError, POWERS, Role};
 pub use profile::Profile;
+pub(crate) use schema::ends_early;
 pub use sink::Line;
 pub use tool::{End, Input, Ran, Told, Tool};
 pub use workspace::{Workspace, content_of};

@@ -17,7 +17,7 @@ use crate::event::{CallEnding, Event};
 use crate::image::Image;
 use crate::message::{Call, CallOutcome, Finish};
 use crate::nearest::nearest;
-use crate::plugin::{End, Input, Line, Ran, Refused, Tool};
+use crate::plugin::{End, Input, Line, Ran, Refused, Tool, ends_early};
 use crate::record::Record;
 use crate::session::Session;
 use crate::wit::{self, Fault, FaultKind, Proposal};
@@ -28,6 +28,8 @@ pub(super) struct Acted {
     pub(super) outcomes: Vec<CallOutcome>,
     /// The last refusal's text, when every call was refused.
     pub(super) last_refusal: Option<String>,
+    /// Every call was refused because the reply was cut inside it, or before its end.
+    pub(super) was_cut: bool,
 }
 
 /// A call after its review.
@@ -69,7 +71,8 @@ pub(super) async fn act(
     finish: Finish,
 ) -> Result<Acted, Stop> {
     let turn = record.tally().turns;
-    let mut acted = Acted { outcomes: Vec::with_capacity(calls.len()), last_refusal: None };
+    let outcomes = Vec::with_capacity(calls.len());
+    let mut acted = Acted { outcomes, last_refusal: None, was_cut: false };
     let mut ran = false;
     let mut batch: Vec<Reviewed<'_>> = Vec::new();
     for call in calls {
@@ -84,6 +87,11 @@ pub(super) async fn act(
     ran |= run_batch(task, record, past, gallery, turn, batch, &mut acted).await?;
     let last = acted.outcomes.last().filter(|_| !ran);
     acted.last_refusal = last.map(|last| last.text.clone());
+    let is_cut = |call: &Call| {
+        let is_told = matches!(finish, Finish::Length | Finish::ContentFilter);
+        is_told || (!call.arguments.trim().is_empty() && ends_early(&call.arguments))
+    };
+    acted.was_cut = !ran && calls.iter().all(is_cut);
     Ok(acted)
 }
 

@@ -65,7 +65,9 @@ pub(super) fn refusal(stop: &Stop) -> Refusal {
             | UpstreamError::Failed { .. }
             | UpstreamError::Broken { .. } => (502, RefusalKind::ServerError, true),
         },
-        Stop::Stuck(_) | Stop::EmptyReply => (502, RefusalKind::ServerError, false),
+        Stop::Stuck(_) | Stop::CutTwice(_) | Stop::EmptyReply => {
+            (502, RefusalKind::ServerError, false)
+        }
         Stop::Ledger(_) | Stop::Audit(_) => (500, RefusalKind::ServerError, false),
     };
     let retry_after = match stop {

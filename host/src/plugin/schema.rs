@@ -161,7 +161,7 @@ fn parse(arguments: &str) -> Result<(Map<String, Value>, Option<String>), String
 }
 
 /// Whether it could be the start of JSON: an output limit that the provider does not tell of cuts so.
-fn ends_early(arguments: &str) -> bool {
+pub(crate) fn ends_early(arguments: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(arguments).is_err_and(|err| err.is_eof())
 }
 

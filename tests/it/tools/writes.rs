@@ -185,23 +185,35 @@ fn parents_are_made_and_a_diff_tells_what_changed() -> Vec<Row> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_was_cut_off_is_not_run() {
-    for (finish, says) in [("length", "output limit"), ("tool_calls", "cut off")] {
-        let cut = r#"{"path": "f", "content": "half"#;
-        let turn = format!(
+    let turn = |finish: &str, cut: &str| {
+        format!(
             "[[turn]]\nfinish = \"{finish}\"\ncalls = [{{ tool = \"write\", arguments = {} }}]\n",
             json!(cut)
-        );
-        let rig = Rig::start(&format!("{turn}{turn}{turn}{turn}{turn}{turn}"), "").await;
+        )
+    };
+    let same = r#"{"path": "f", "content": "half"#;
+    // Whole to look at, and of a reply that was cut all the same.
+    let whole = r#"{"path": "f", "content": "half"}"#;
+    for (finish, cuts, says, ended) in [
+        ("length", [same, same, same], "output limit", 2),
+        ("length", [whole, whole, whole], "output limit", 2),
+        ("content_filter", [same, same, same], "content filter", 2),
+        ("tool_calls", [same, same, same], "cut off", 2),
+        // A model that tries something else gets its third turn.
+        ("length", [r#"{"pa"#, r#"{"path"#, r#"{"#], "output limit", 3),
+        ("tool_calls", [r#"{"path": "f"#, r#"{"path"#, same], "cut off", 3),
+    ] {
+        let script: String = cuts.iter().map(|cut| turn(finish, cut)).collect();
+        let rig = Rig::start(&script, "").await;
         let reply = rig.chat(&rig.body("B16")).await;
-        let events = rig.events(&reply.run).await;
-        let mut cuts = 0;
-        for recorded in &events {
+        let mut count = 0;
+        for recorded in &rig.events(&reply.run).await {
             let Event::CallEnded { ending, text, .. } = &recorded.event else { continue };
             assert!(matches!(ending, CallEnding::NotRun | CallEnding::Invalid), "{ending:?}");
             assert!(text.contains(says) && text.contains("smaller parts"), "{finish}: {text}");
-            cuts += 1;
+            count += 1;
         }
-        assert_eq!((cuts, reply.reason()), (3, "stuck"), "{finish}");
+        assert_eq!((count, reply.reason()), (ended, "stuck"), "{finish} {cuts:?}");
         assert_eq!(fs::read_dir(rig.workspace()).unwrap().count(), 0);
     }
 }
