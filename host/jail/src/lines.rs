@@ -66,10 +66,6 @@ impl LineSet {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(crate) fn contains(&self, line: u64) -> bool {
         let at = self.0.partition_point(|range| range.1 < line);
         self.0.get(at).is_some_and(|range| range.0 <= line)

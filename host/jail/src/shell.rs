@@ -155,6 +155,9 @@ impl Shell {
         };
         if let Some(tmp) = tmp_within {
             environment::move_scratch(&mut environment, &tmp, &sandbox.write);
+            if !sandbox.network {
+                environment::go_offline(&mut environment);
+            }
         }
         Shell {
             environment,

@@ -75,7 +75,10 @@ fn hostile_patterns_and_lines() {
         let seconds = if stopped == "size" { 120 } else { 1 };
         let deadline = Instant::now() + Duration::from_secs(seconds);
         let (page, grown) = search(&w, &GrepQuery { multiline, root, ..query(pattern) }, deadline);
-        assert_eq!(page.stopped.as_deref(), Some(stopped), "`{pattern}` in {path}");
+        // A quick machine comes to the end of the short lines in time.
+        let why = page.stopped.as_deref();
+        let is_done = path == "lines" && why.is_none();
+        assert!(is_done || why == Some(stopped), "`{pattern}` in {path}: {why:?}");
         assert_eq!(page.total_matches, 0, "`{pattern}` in {path}");
         // Far above what a search takes, and far below what one took without bounds.
         assert!(grown < 400 << 20, "`{pattern}` in {path} took {} MiB", grown >> 20);

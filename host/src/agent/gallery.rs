@@ -43,7 +43,7 @@ impl Gallery {
         for image in images {
             let digest = blake3::hash(image.data.as_bytes());
             let before = self.seen.get(&digest).copied();
-            if let Some(Some(number)) = before {
+            if let (Some(Some(number)), false) = (before, is_refused) {
                 hung.lines.push(format!("[{image}: the same as image {number} above]"));
                 continue;
             }

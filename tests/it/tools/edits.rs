@@ -29,6 +29,26 @@ fn line_endings_are_the_files_own() -> Vec<Row> {
     let edit = |path, old, new| does("edit", json!({"path": path, "old": old, "new": new}));
     vec![
         Row {
+            // What can only be read in pieces was seen all the same.
+            id: "one long line",
+            before: vec![file(
+                "long.json",
+                format!("{{\"a\": \"{}\", \"b\": 1}}", "x".repeat(60_000)),
+            )],
+            steps: vec![
+                refused("edit", json!({"path": "long.json", "old": "\"b\": 1", "new": "\"b\": 2"}))
+                    .holds("has not been read"),
+                read("long.json"),
+                refused("write", json!({"path": "long.json", "content": "x"})).holds("use edit"),
+                does("edit", json!({"path": "long.json", "old": "\"b\": 1", "new": "\"b\": 2"}))
+                    .holds("1 replacement"),
+            ],
+            after: vec![file(
+                "long.json",
+                format!("{{\"a\": \"{}\", \"b\": 2}}", "x".repeat(60_000)),
+            )],
+        },
+        Row {
             id: "B01",
             before: vec![
                 file("crlf.txt", "a\r\nb\r\nkeep\r\n"),

@@ -69,9 +69,6 @@ fn known<'a>(
     if observed.version != current.version {
         return Err(changed(path));
     }
-    if observed.lines.is_empty() && !current.bytes.is_empty() {
-        return Err(never());
-    }
     Ok(observed)
 }
 

@@ -34,7 +34,13 @@ pub(crate) fn refusals(sandbox: &Sandbox, output: &str, failed: bool) -> Vec<Str
     let says = |words: &str| output.contains(words);
     let tmp = if sandbox.posture == Posture::Full { "/tmp" } else { "$TMPDIR" };
     let mut refusals = Vec::new();
-    if says("read-only file system") || says("erofs") {
+    let is_git = says(".git/hooks") || says("'.git'") || says("`.git`");
+    if is_git && (says("read-only file system") || says("device or resource busy")) {
+        refusals.push(
+            "the sandbox keeps `.git` where it is and its hooks as they are; no setting allows it"
+                .to_owned(),
+        );
+    } else if says("read-only file system") || says("erofs") {
         refusals.push(format!(
             "the sandbox lets commands write in the workspace and {tmp} only; the server's setting \
              `shell.write` lets them write elsewhere"
@@ -47,7 +53,7 @@ pub(crate) fn refusals(sandbox: &Sandbox, output: &str, failed: bool) -> Vec<Str
                 .to_owned(),
         );
     }
-    if !failed || !refusals.is_empty() {
+    if !failed {
         return refusals;
     }
     if says("permission denied") || says("eacces") {
@@ -57,7 +63,7 @@ pub(crate) fn refusals(sandbox: &Sandbox, output: &str, failed: bool) -> Vec<Str
                 "the sandbox masks `{path}`; the server's setting `shell.read` shows it to commands"
             )),
             // Landlock has no words of its own.
-            None if sandbox.posture == Posture::Partial => refusals.push(format!(
+            None if sandbox.posture == Posture::Partial && refusals.is_empty() => refusals.push(format!(
                 "this may be the sandbox: it lets commands write in the workspace and {tmp} only; the \
                  server's settings `shell.read` and `shell.write` allow more"
             )),
@@ -94,6 +100,14 @@ mod tests {
             (&full, "npm error code EAI_AGAIN", true, "`shell.network = true`"),
             (&networked, "curl: (6) Could not resolve host: a.b", true, ""),
             (&full, "cat: /root/.ssh/id: Permission denied", true, "masks `/root/.ssh`"),
+            (
+                &full,
+                "x: Read-only file system\ncat: /root/.ssh/id: Permission denied",
+                true,
+                "masks",
+            ),
+            (&full, "cp: cannot create '.git/hooks/x': Read-only file system", true, "hooks"),
+            (&full, "mv: cannot move '.git' to 'g': Device or resource busy", true, "keeps `.git`"),
             (&full, "bash: ./x: Permission denied", true, ""),
             (&partial, "bash: /etc/x: Permission denied", true, "`shell.write`"),
             (&full, "mount: Operation not permitted", true, "no privileges"),

@@ -188,7 +188,9 @@ impl Search<'_> {
         };
         let state = || (self.hands(false), Tally::default());
         let visit = |(hands, tally): &mut (Hands<'_>, Tally), found: walk::Found<'_>| {
+            // A name that is no text cannot be told, nor opened by anybody who was told it.
             if found.kind == EntryKind::File
+                && found.name.to_str().is_some()
                 && !found.is_ignored
                 && files.as_ref().is_none_or(|files| files.matches(&found.path[skip..]))
             {

@@ -75,6 +75,20 @@ const CACHES: [(&str, &str); 4] = [
     ("UV_CACHE_DIR", ".cache/uv"),
 ];
 
+/// What keeps programs from trying again and again when there is no way to another machine.
+const OFFLINE: [(&str, &str); 5] = [
+    ("npm_config_fetch_retries", "0"),
+    ("npm_config_update_notifier", "false"),
+    ("npm_config_audit", "false"),
+    ("PIP_RETRIES", "0"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+];
+
+/// Tells programs that there is no network.
+pub(super) fn go_offline(environment: &mut Vec<(String, String)>) {
+    environment.extend(OFFLINE.map(|(name, value)| (name.to_owned(), value.to_owned())));
+}
+
 /// Points programs to `tmp` for what they throw away later, since the home cannot be written; but
 /// for caches that lie in `write`, and those that were pointed somewhere already.
 pub(super) fn move_scratch(

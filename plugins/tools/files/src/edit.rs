@@ -17,6 +17,9 @@ use crate::text::{self, Kind, counted};
 use crate::write;
 use flat::Flat;
 
+/// Replacements of one edit: each is handed to the host, and more would not fit into memory.
+const MAX_REPLACEMENTS: usize = 50_000;
+
 pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
     let path = input.text("path")?;
     let is_all = input.is_set("all")?;
@@ -30,6 +33,13 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
     }
     let change = plan::change(&file.bytes, old, new, is_all)
         .map_err(|miss| explain(path, &file.bytes, old, miss))?;
+    if change.replacements.len() > MAX_REPLACEMENTS {
+        return Err(fault::too_large(format!(
+            "`old` is in `{path}` {} times, over the limit of {MAX_REPLACEMENTS} replacements",
+            change.replacements.len()
+        ))
+        .hint("call `bash`, with sed for example"));
+    }
     // Before the change is made: nothing may fail after it.
     let region = region::show(&change);
     let receipt = workspace_write::patch(path, &change.replacements, &Basis::Shown)?;

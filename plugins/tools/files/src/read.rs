@@ -86,7 +86,7 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
                 match parsed {
                     Ok(notebook) => {
                         let cells = notebook.page(path, first, limit)?;
-                        return read_cells(path, &pieces.version, text, cells);
+                        return read_cells(path, &pieces.version, cells);
                     }
                     Err(why) => {
                         note = format!("[shown as text, not as the cells of a notebook: {why}]\n")
@@ -108,8 +108,8 @@ fn read_file(path: &str, window: Window) -> Result<Outcome, Fault> {
     let mut page = match pager.finish(is_at_end) {
         Ok(page) => page,
         Err(Past::Lines(0)) => {
-            // Nothing to show is shown whole: the range ends before it starts.
-            workspace_read::mark_shown(path, &pieces.version, 1, 0)?;
+            // Nothing to show is shown whole.
+            mark_seen(path, &pieces.version)?;
             let text = format!("file `{path}` is empty ({} bytes)\n", pieces.size());
             return Ok(outcome(text, format!("read `{path}`, empty")));
         }
@@ -132,25 +132,27 @@ impl Window {
 }
 
 /// Cells stand for their file: the model knows what is in this version, so it may change a part of
-/// it; what the cells leave out it has not seen, so it may not replace the whole. That is what one
-/// shown line means, if the file has more of them.
-fn read_cells(path: &str, version: &str, file: &[u8], cells: Cells) -> Result<Outcome, Fault> {
+/// it; what the cells leave out it has not seen, so it may not replace the whole.
+fn read_cells(path: &str, version: &str, cells: Cells) -> Result<Outcome, Fault> {
     let Cells { mut text, count } = cells;
-    if text::count_lines(file) > 1 {
-        workspace_read::mark_shown(path, version, 1, 1)?;
-        text.push_str(
-            "[these are the cells; `edit` works on the file's own lines, JSON, which `grep` shows]\n",
-        );
-    } else {
-        text.push_str(
-            "[these are the cells; the file is one line of JSON: before an `edit` read it with byte 0]\n",
-        );
-    }
+    mark_seen(path, version)?;
+    text.push_str(
+        "[these are the cells; `edit` works on the file's own lines, JSON, which `grep` shows]\n",
+    );
     Ok(outcome(text, format!("read `{path}`, {}", text::counted(count, "cell"))))
 }
 
-/// Tells the host which lines were shown whole.
+/// Tells the host that the model has seen something of this version, no line of it whole.
+fn mark_seen(path: &str, version: &str) -> Result<(), Fault> {
+    // The range ends before it starts.
+    workspace_read::mark_shown(path, version, 1, 0)
+}
+
+/// Tells the host what was shown, and which lines of it whole.
 fn mark(path: &str, version: &str, page: &Page) -> Result<(), Fault> {
+    if page.shown.is_empty() {
+        mark_seen(path, version)?;
+    }
     for (first, last) in &page.shown {
         workspace_read::mark_shown(path, version, *first, *last)?;
     }

@@ -23,6 +23,7 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
         }
         Ok(_) => {
             let old = source::whole(path)?.bytes;
+            refuse_binary(path, &old)?;
             refuse_lost_bytes(path, &old, content)?;
             let (bytes, note) = in_the_form_of(&old, content);
             (bytes, note, Basis::ShownWhole)
@@ -35,6 +36,17 @@ pub(crate) fn run(input: &Input) -> Result<Outcome, Fault> {
     let receipt = workspace_write::write(path, &bytes, &basis)?;
     let lines = text::count_lines(content.as_bytes());
     Ok(answer(path, lines, note, receipt))
+}
+
+/// `read` shows nothing of it, so it could never be replaced.
+fn refuse_binary(path: &str, old: &[u8]) -> Result<(), Fault> {
+    match text::kind(old) {
+        Kind::Binary(what) | Kind::Image { name: what, .. } => Err(fault::unsupported(format!(
+            "`{path}` is not text but {what}; `write` replaces text"
+        ))
+        .hint("if it is to go, remove it with `bash` first")),
+        Kind::Text { .. } | Kind::Utf16 { .. } => Ok(()),
+    }
 }
 
 /// What `read` could not show stands in the content as U+FFFD, and would be written so.

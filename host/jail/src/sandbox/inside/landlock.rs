@@ -37,6 +37,9 @@ const DEVICES: [&str; 8] = [
 /// Puts this process and all it starts behind the wall.
 pub(super) fn enter(plan: &Plan) -> Result<(), String> {
     let all = AccessFs::from_all(NEEDED);
+    if !is_there() {
+        return Err("Landlock is not there, or older than in Linux 6.2".to_owned());
+    }
     let handled = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(all)
@@ -70,6 +73,12 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
         rules = allow(rules, &path, all)?;
     }
     step("Landlock", rules.restrict_self()).map(drop)
+}
+
+fn is_there() -> bool {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let made = ruleset.handle_access(AccessFs::from_all(NEEDED)).and_then(Ruleset::create);
+    made.is_ok()
 }
 
 /// Allows what makes sense for what is there; nothing, when nothing is.

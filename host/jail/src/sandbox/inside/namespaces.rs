@@ -4,6 +4,7 @@ use std::io::Write;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 
@@ -20,7 +21,11 @@ pub(super) fn enter(keeps_network: bool) -> Result<(), String> {
     if !keeps_network {
         flags |= CloneFlags::CLONE_NEWNET;
     }
-    step("namespaces", unshare(flags))?;
+    unshare(flags).map_err(|err| match err {
+        Errno::ENOSPC => "namespaces: this machine allows no more of them, or none".to_owned(),
+        Errno::EPERM => "namespaces: this machine does not let this user make any".to_owned(),
+        err => format!("namespaces: {err}"),
+    })?;
     let own = step("/proc/self", Dir::open_ambient_dir("/proc/self", ambient_authority()))?;
     step("the group map", put(&own, "setgroups", "deny"))?;
     step("the user map", put(&own, "uid_map", &format!("{user} {user} 1")))?;

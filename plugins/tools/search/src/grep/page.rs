@@ -130,7 +130,14 @@ impl Page {
         let end = offset + taken;
         let footer = if total == 0 {
             let files = if found.searched == 1 { "file" } else { "files" };
-            format!("no match for `{}`; {} {files} searched", head(&query.pattern), found.searched)
+            let searched = match (found.searched, query.include_ignored) {
+                // A pattern of files that fits ignored ones alone would pass for no match.
+                (0, false) => {
+                    "0 files searched; `ignored` searches what ignore files leave out".to_owned()
+                }
+                (count, _) => format!("{count} {files} searched"),
+            };
+            format!("no match for `{}`; {searched}", head(&query.pattern))
         } else if taken == 0 {
             format!("offset {offset} is past the last of {total} {unit}")
         } else if end < total {

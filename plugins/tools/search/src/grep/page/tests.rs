@@ -71,6 +71,9 @@ fn nothing_found_and_stopped_early() {
     nothing.searched = 1;
     let text = show(&query(GrepMode::Lines, 0, 0), &nothing).text;
     assert!(text.contains("1 file searched") && text.contains("too long or too many"), "{text}");
+    nothing.searched = 0;
+    let text = show(&query(GrepMode::Lines, 0, 0), &nothing).text;
+    assert!(text.contains("0 files searched; `ignored` searches"), "{text}");
     let past = show(&query(GrepMode::Lines, 0, 50), &found(Vec::new(), 3, 1));
     assert_eq!(past.text, "[offset 50 is past the last of 3 matches]\n");
 }
