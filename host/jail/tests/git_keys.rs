@@ -142,11 +142,14 @@ async fn what_a_person_changes_while_nothing_runs_stays() {
     assert_eq!(w.text(".git/config"), CONFIG.to_owned() + &changed);
 }
 
+/// What it is, and what puts it there; the text is a large file's.
+type Arrangement = (&'static str, fn(&Workspace, &str));
+
 /// What cannot be read cannot be put back.
 #[tokio::test]
 async fn what_could_not_be_read_is_left_alone() {
     let large = format!("{CONFIG}{}", "# a comment\n".repeat(200_000));
-    let arrangements: [(&str, fn(&Workspace, &str)); 5] = [
+    let arrangements: [Arrangement; 5] = [
         ("a large file", |w, large| w.put(".git/config", large)),
         ("a link out", |w, _| w.link("/etc/passwd", ".git/config")),
         ("a directory", |w, _| w.make_dir(".git/config")),
