@@ -127,7 +127,8 @@ pub struct Shell {
     /// What earlier calls left running.
     left: Mutex<Vec<Left>>,
     jobs: Jobs,
-    /// What git ran for this repository when no command was at work in it.
+    /// What git ran for this repository before the commands that may have changed it since; none
+    /// when no command can have.
     git: Mutex<Option<GitConfig>>,
 }
 
@@ -207,11 +208,11 @@ impl Shell {
             false => timeout(COUNTING, call.count()).await.unwrap_or(1),
         };
         let kept = drain.take();
-        let mut notes = self.notes(Some(&session), &kept, ending);
-        notes.extend(space.note());
         if still_running > 0 {
             self.keep(Left { call, _drain: drain });
         }
+        let mut notes = self.notes(Some(&session), &kept, ending);
+        notes.extend(space.note());
         Ok(Completion::new(ending, kept, still_running, notes, started.elapsed()))
     }
 
@@ -311,18 +312,13 @@ impl Shell {
         Ok(Arc::clone(session.insert(Arc::new(started))))
     }
 
-    /// Remembers what git runs, unless something is at work that may have changed it.
+    /// Remembers what git runs, unless that was done before something that may have changed it.
     fn look_at_git(&self, jail: &Jail) {
         if self.sandbox.posture == Posture::None {
             return;
         }
-        let is_idle = {
-            let mut left = self.left();
-            left.retain(|left| !left.call.is_over());
-            left.is_empty() && self.jobs.are_over()
-        };
         let mut git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_idle || git.is_none() {
+        if git.is_none() {
             *git = GitConfig::read(&jail.dir).ok();
         }
     }
@@ -338,10 +334,16 @@ impl Shell {
         notes
     }
 
-    /// Undoes what a command did to what git runs; what to say of it.
+    /// Undoes what a command did to what git runs; what to say of it. What is done to it once no
+    /// command is at work is a person's doing, and stays.
     fn put_git_back(&self) -> Option<String> {
-        let git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
-        match git.as_ref()?.put_back() {
+        let is_idle = self.is_idle();
+        let mut git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
+        let put_back = git.as_ref()?.put_back();
+        if is_idle && put_back.is_ok() {
+            *git = None;
+        }
+        match put_back {
             Ok(touched) if touched.is_empty() => None,
             Ok(touched) => Some(format!(
                 "the sandbox put back what this changed in `.git/config`, because git runs it as a \
@@ -350,6 +352,13 @@ impl Shell {
             )),
             Err(err) => Some(format!("`.git/config` could not be looked at: {err}")),
         }
+    }
+
+    /// Whether nothing runs that a command of this session started.
+    fn is_idle(&self) -> bool {
+        let mut left = self.left();
+        left.retain(|left| !left.call.is_over());
+        left.is_empty() && self.jobs.are_over()
     }
 
     /// Remembers what a call left behind.

@@ -2,7 +2,7 @@
 
 use harness_jail::{Posture, Request};
 
-use crate::process::{request, sandbox, shell_with};
+use crate::process::{request, runs, sandbox, shell_with, until};
 use crate::workspace::Workspace;
 
 const INIT: &str = "git init -q . && git config user.name n && git config alias.st status";
@@ -95,6 +95,85 @@ async fn what_is_left_running_changes_nothing_for_good() {
     tokio::task::spawn_blocking(move || drop(shell)).await.expect("ended");
     assert!(!w.text(".git/config").contains("!y"), "{}", w.text(".git/config"));
 }
+
+/// Nobody looks at its end, so the next who looks must know what was there before it.
+#[tokio::test]
+async fn what_ran_on_and_ended_changes_nothing_for_good() {
+    for posture in [Posture::Full, Posture::Partial] {
+        for is_job in [false, true] {
+            let w = Workspace::new();
+            w.put(".git/HEAD", "ref: refs/heads/main\n");
+            w.put(".git/config", CONFIG);
+            let shell = shell_with(&w, sandbox(posture), environment());
+            let mark = w.host("go").display().to_string();
+            let script = format!(
+                "until [ -e {mark} ]; do sleep 0.01; done; echo '[alias] x = !y' >> .git/config"
+            );
+            if is_job {
+                shell.start_job(&w.jail, request(&script)).await.expect("started");
+            } else {
+                let script = format!("bash -c \"{script}\" {mark} >/dev/null 2>&1 & :");
+                shell.run(&w.jail, request(&script)).await.expect("ran");
+            }
+            w.put("go", "");
+            until("the change", || w.text(".git/config") != CONFIG).await;
+            let argument = if is_job { &script } else { &mark };
+            until("its end", || !runs(argument)).await;
+            let done = shell.run(&w.jail, request("true")).await.expect("ran");
+            assert!(done.notes.join("").contains("`alias.x`"), "{:?}", done.notes);
+            assert!(!w.text(".git/config").contains("!y"), "{}", w.text(".git/config"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_changes_while_nothing_runs_stays() {
+    let w = Workspace::new();
+    w.put(".git/HEAD", "ref: refs/heads/main\n");
+    w.put(".git/config", CONFIG);
+    let shell = shell_with(&w, sandbox(Posture::Full), environment());
+    shell.run(&w.jail, request("true")).await.expect("ran");
+    let changed = format!("{CONFIG}[alias]\n\tx = !y\n");
+    w.put(".git/config", &changed);
+    let done = shell.run(&w.jail, request("true")).await.expect("ran");
+    assert_eq!(done.notes, [""; 0]);
+    w.put(".git/config", CONFIG.to_owned() + &changed);
+    tokio::task::spawn_blocking(move || drop(shell)).await.expect("ended");
+    assert_eq!(w.text(".git/config"), CONFIG.to_owned() + &changed);
+}
+
+/// What it is, and what puts it there; the text is a large file's.
+type Arrangement = (&'static str, fn(&Workspace, &str));
+
+/// What cannot be read cannot be put back.
+#[tokio::test]
+async fn what_could_not_be_read_is_left_alone() {
+    let large = format!("{CONFIG}{}", "# a comment\n".repeat(200_000));
+    let arrangements: [Arrangement; 5] = [
+        ("a large file", |w, large| w.put(".git/config", large)),
+        ("a link out", |w, _| w.link("/etc/passwd", ".git/config")),
+        ("a directory", |w, _| w.make_dir(".git/config")),
+        ("a worktree", |w, _| w.put(".git", "gitdir: /elsewhere/.git/worktrees/w\n")),
+        ("a repository elsewhere", |w, _| w.link("/elsewhere/.git", ".git")),
+    ];
+    for (what, arrange) in arrangements {
+        let w = Workspace::new();
+        if what.starts_with("a link") {
+            w.make_dir(".git");
+        }
+        arrange(&w, &large);
+        let place = if w.host(".git").is_dir() { ".git/config" } else { ".git" };
+        let look = || w.host(place).symlink_metadata().expect("there");
+        let before = look();
+        let shell = shell_with(&w, sandbox(Posture::Full), environment());
+        let done = shell.run(&w.jail, request("true")).await.expect("ran");
+        assert_eq!(done.notes, [""; 0], "{what}");
+        let after = look();
+        assert_eq!((after.file_type(), after.len()), (before.file_type(), before.len()), "{what}");
+    }
+}
+
+const CONFIG: &str = "[core]\n\tbare = false\n";
 
 fn environment() -> Vec<(String, String)> {
     let variables = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/nowhere")];

@@ -6,16 +6,22 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Limits;
 
 /// What the names of our groups begin with.
 const PREFIX: &str = "harness-";
+
+/// Groups that this server made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// How often removing a group is tried; its processes may not be reaped yet.
 const REMOVALS: usize = 50;
@@ -34,8 +40,10 @@ impl Group {
         let own = text("/proc/self/cgroup")?;
         let mounts = text("/proc/self/mountinfo")?;
         let group = Group { places: Vec::new(), told: Mutex::default() };
+        // What ends with one sandbox of a session must not end with the next.
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
         let group = parents(&own, &mounts).into_iter().try_fold(group, |mut group, parent| {
-            let place = parent.join(format!("{PREFIX}{name}"));
+            let place = parent.join(format!("{PREFIX}{name}-{number}"));
             make(&place).ok().map(|()| {
                 group.places.push(place);
                 group
@@ -88,12 +96,16 @@ impl Group {
         excesses
     }
 
-    /// Removes the group; its processes must be gone, or about to be.
+    /// Removes the group; its processes must be gone, or about to be. Whoever got away from who was
+    /// to end it is ended here.
     pub(super) fn remove(self) {
         for place in &self.places {
             for _ in 0..REMOVALS {
                 match rustix::fs::unlinkat(rustix::fs::CWD, place, rustix::fs::AtFlags::REMOVEDIR) {
-                    Err(rustix::io::Errno::BUSY) => std::thread::sleep(Duration::from_millis(2)),
+                    Err(rustix::io::Errno::BUSY) => {
+                        kill_members(place);
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
                     _ => break,
                 }
             }
@@ -109,6 +121,14 @@ impl Group {
     fn counter(&self, file: &str, name: &str) -> Option<u64> {
         let text = self.places.iter().find_map(|place| text(place.join(file)))?;
         text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    }
+}
+
+fn kill_members(place: &Path) {
+    let members = text(place.join("cgroup.procs")).unwrap_or_default();
+    for pid in members.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0) {
+        // Who ended in between is not there.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
 }
 

@@ -26,11 +26,32 @@ const DRAFT: &str = ".git/config.harness-tmp";
 /// The largest file that is looked into, in bytes. A larger one is put back whole.
 const MAX_BYTES: u64 = 1024 * 1024;
 
+/// One of the files as it was.
+#[derive(Debug)]
+enum Before {
+    /// Not there.
+    Absent,
+    Bytes(Vec<u8>),
+    /// There, but not to be read: too large, no file, or led to by a link out. What it was cannot be
+    /// put back, so it is left alone.
+    Unreadable,
+}
+
+impl Before {
+    fn read(workspace: &Dir, file: &str) -> Before {
+        match read(workspace, file) {
+            Ok(bytes) => Before::Bytes(bytes),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Before::Absent,
+            Err(_) => Before::Unreadable,
+        }
+    }
+}
+
 /// The keys of a repository as they were.
 #[derive(Debug)]
 pub(crate) struct GitConfig {
     workspace: Dir,
-    before: [Option<Vec<u8>>; 2],
+    before: [Before; 2],
     elsewhere: Option<Vec<u8>>,
 }
 
@@ -38,7 +59,7 @@ impl GitConfig {
     /// Reads what is there. `workspace` is the directory at its root.
     pub(crate) fn read(workspace: &Dir) -> io::Result<GitConfig> {
         let workspace = workspace.try_clone()?;
-        let before = FILES.map(|file| read(&workspace, file).ok());
+        let before = FILES.map(|file| Before::read(&workspace, file));
         let elsewhere = read(&workspace, ELSEWHERE).ok();
         Ok(GitConfig { workspace, before, elsewhere })
     }
@@ -50,17 +71,23 @@ impl GitConfig {
     pub(crate) fn put_back(&self) -> io::Result<Vec<String>> {
         let mut touched = Vec::new();
         for (file, before) in FILES.into_iter().zip(&self.before) {
+            let (before, was_there) = match before {
+                Before::Absent => (&[][..], false),
+                Before::Bytes(bytes) => (&bytes[..], true),
+                Before::Unreadable => continue,
+            };
             let now = match read(&self.workspace, file) {
                 Ok(now) => now,
                 Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+                // A repository that a command made, with its directory elsewhere.
+                Err(err) if !was_there && err.kind() == io::ErrorKind::NotADirectory => continue,
                 // Grown beyond reading, or a link that leads out.
                 Err(_) => {
-                    self.write(file, before.as_deref().unwrap_or_default())?;
+                    self.write(file, before)?;
                     touched.push(file.to_owned());
                     continue;
                 }
             };
-            let before = before.as_deref().unwrap_or_default();
             if now == before {
                 continue;
             }

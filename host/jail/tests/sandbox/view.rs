@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-use harness_jail::{Ending, Posture, Sandbox, secret_places};
+use harness_jail::{Ending, Jail, Posture, Sandbox, secret_places};
 
 use super::world::{PATH, place, run, walls};
-use crate::process::shell_with;
+use crate::process::{request, shell_with};
 use crate::workspace::Workspace;
 
 const WALLS: [Posture; 2] = [Posture::Full, Posture::Partial];
@@ -151,6 +151,22 @@ async fn sockets_come_and_go() {
     }
     drop(end);
     busy.join().expect("it went on");
+}
+
+/// A session's own `/tmp` does not hide a workspace that is the `/tmp` of all.
+#[tokio::test]
+async fn a_workspace_where_temporary_files_are() {
+    for directory in ["/tmp", "/var/tmp"] {
+        let w = Workspace::new();
+        let planted = tempfile::Builder::new().tempfile_in(directory).expect("a file");
+        fs::write(planted.path(), "before").expect("written");
+        let shell = shell_with(&w, walls(Posture::Full), environment(&w));
+        let jail = Jail::open(std::path::Path::new(directory), None).expect("a jail");
+        let script = format!("cat {0} && echo after > {0}", planted.path().display());
+        let done = shell.run(&jail, request(&script)).await.expect("ran");
+        assert_eq!(done.output, "before", "{directory}");
+        assert_eq!(fs::read_to_string(planted.path()).expect("there"), "after\n", "{directory}");
+    }
 }
 
 fn environment(w: &Workspace) -> Vec<(String, String)> {

@@ -91,7 +91,10 @@ fn layers(plan: &Plan) -> Result<Vec<(PathBuf, Layer)>, String> {
     };
     layers.push((plan.workspace.clone(), tree(&plan.workspace, true)?));
     for place in ["/tmp", "/var/tmp"] {
-        if let Ok(place) = Path::new(place).canonicalize() {
+        // One that is the workspace stays what it is.
+        if let Ok(place) = Path::new(place).canonicalize()
+            && place != plan.workspace
+        {
             layers.push((place, tree(&plan.tmp, true)?));
         }
     }
