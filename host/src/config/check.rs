@@ -3,7 +3,7 @@
 //! What one value alone may be is its kind's to say; here is what two of them together may not be.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::layers::{Problem, Settings};
@@ -41,6 +41,7 @@ impl Settings {
             }
         }
         problems.extend(self.address_problem());
+        problems.extend(self.writable_problem());
         match self.state_dir() {
             Some(state_dir) if problems.is_empty() => Ok(self.config(state_dir)),
             Some(_) => Err(problems),
@@ -70,6 +71,23 @@ impl Settings {
         Some(Problem {
             place: format!("server.addr ({})", origin.unwrap_or_default()),
             message: format!("other machines reach `{address}`; {message}"),
+        })
+    }
+
+    /// What a sandbox cannot be without.
+    fn writable_problem(&self) -> Option<Problem> {
+        let is_vital = |path: &PathBuf| {
+            *path == Path::new("/")
+                || ["/dev", "/proc", "/sys"].iter().any(|it| path.starts_with(it))
+        };
+        let path = self.paths("shell.write").into_iter().find(is_vital)?;
+        let origin = self.values.get("shell.write").map(|setting| setting.origin.to_string());
+        Some(Problem {
+            place: format!("shell.write ({})", origin.unwrap_or_default()),
+            message: format!(
+                "`{}` cannot be given to commands: `/`, `/dev`, `/proc` and `/sys` are the sandbox's",
+                path.display()
+            ),
         })
     }
 

@@ -190,6 +190,15 @@ fn unknown_names_come_with_the_nearest() {
 }
 
 #[test]
+fn what_the_sandbox_stands_on_is_not_given_away() {
+    let write = |path| ("HARNESS_SHELL_WRITE", path);
+    for path in ["/", "/dev", "/dev/null", "/tmp:/proc/sys"] {
+        check("", &[write(path)], Err(&["cannot be given to commands"]));
+    }
+    check("", &[write("/devel:/tmp")], Ok("/devel"));
+}
+
+#[test]
 fn an_address_that_others_reach_is_asked_for_twice() {
     let (open, token) = (
         ("HARNESS_SERVER_ALLOW_NON_LOOPBACK", "true"),

@@ -9,7 +9,7 @@ use super::none;
 use super::tree::{Tree, is_test, shipped};
 
 /// Where the texts are made.
-const SOURCES: [&str; 2] = ["host/jail/src/", "plugins/tools/"];
+const SOURCES: [&str; 3] = ["host/jail/src/", "host/src/agent/gallery", "plugins/tools/"];
 
 /// Whose notes stand in brackets.
 const NOTES: &str = "plugins/tools/";
