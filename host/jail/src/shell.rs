@@ -203,17 +203,34 @@ impl Shell {
             None => (Ending::Signalled(KILLED), end_at_once(&mut call).await),
         };
         drain.settle(QUIET, LINGER).await;
-        let still_running = match is_alone {
-            true => 0,
-            false => timeout(COUNTING, call.count()).await.unwrap_or(1),
+        let counted = match is_alone {
+            true => Some(0),
+            false => timeout(COUNTING, call.count()).await.ok(),
         };
         let kept = drain.take();
+        let still_running = counted.unwrap_or(0);
         if still_running > 0 {
             self.keep(Left { call, _drain: drain });
         }
+        // After what runs on was remembered: it may still change what is looked at here.
         let mut notes = self.notes(Some(&session), &kept, ending);
         notes.extend(space.note());
+        if counted.is_none() {
+            self.give_up(session).await;
+            notes.push(
+                "the sandbox no longer answered, and was ended with all that ran in it; the next \
+                 command gets a new one"
+                    .to_owned(),
+            );
+        }
         Ok(Completion::new(ending, kept, still_running, notes, started.elapsed()))
+    }
+
+    /// Ends a sandbox that does not answer: a command stopped its processes, say.
+    async fn give_up(&self, session: Arc<Session>) {
+        let held = self.session.lock().await.take();
+        // Waits for the end.
+        let _ = spawn_blocking(move || drop((held, session))).await;
     }
 
     /// Kills everything that the commands of this session left running, and waits a moment for

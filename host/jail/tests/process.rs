@@ -39,7 +39,7 @@ in_each_posture! {
     what_comes_back where_and_with_what what_is_refused background_children_do_not_hold_the_call
     a_chatty_child_lives_on at_the_time_out_everything_goes term_leaves_time_for_last_words
     calls_do_not_end_each_other dropping_the_call_ends_it a_flood_is_bounded_and_spilled
-    git_does_not_wait_for_an_editor the_parts_of_a_pipeline_are_noted scripts_are_what_they_are
+    git_does_not_wait_for_an_editor a_sandbox_that_does_not_answer_is_given_up the_parts_of_a_pipeline_are_noted scripts_are_what_they_are
 }
 
 pub(crate) fn sandbox(posture: Posture) -> Sandbox {
@@ -400,4 +400,20 @@ async fn scripts_are_what_they_are(posture: Posture) {
         assert!(done.output.ends_with(output), "{script}: {:?}", done.output);
         assert_eq!(done.notes, Vec::<String>::new(), "{script}");
     }
+}
+
+/// A command that stops what attends it, and the init where it can, costs its own sandbox and no
+/// other command.
+async fn a_sandbox_that_does_not_answer_is_given_up(posture: Posture) {
+    let w = Workspace::new();
+    let shell = shell(&w, posture);
+    let word = seconds();
+    let script = format!("kill -STOP $(ps -o ppid= -p $PPID) $PPID 2>/dev/null; exec sleep {word}");
+    let limited = Request { timeout_ms: 1000, ..request(&script) };
+    let done = shell.run(&w.jail, limited).await.expect("ran");
+    assert_eq!(done.ending, Ending::TimedOut);
+    assert!(done.notes.join("").contains("no longer answered"), "{:?}", done.notes);
+    until("it is gone", || !runs(&word)).await;
+    let done = shell.run(&w.jail, request("echo on")).await.expect("ran");
+    assert_eq!((done.ending, done.output.as_str()), (Ending::Exited(0), "on\n"));
 }

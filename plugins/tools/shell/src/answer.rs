@@ -67,12 +67,20 @@ pub(crate) fn of_job(id: &str, completion: &Completion) -> Outcome {
     finish(text, format!("{id}: {ending}"), completion)
 }
 
+/// What the host keeps of an output in a file, at most.
+const SPILLED_BYTES: u64 = 64 * 1024 * 1024;
+
 /// The output, and the notes on it.
 fn told(completion: &Completion) -> String {
     let mut text = String::new();
     if completion.omitted_bytes > 0 {
         let omitted = completion.omitted_bytes;
         text.push_str(&match &completion.spill {
+            // Of a flood the host keeps a part, from its start.
+            Some(path) if omitted + completion.output.len() as u64 > SPILLED_BYTES => format!(
+                "[the first {omitted} bytes are not shown; {SPILLED_BYTES} bytes from the start are in \
+                 `{path}`, use `read`]\n"
+            ),
             Some(path) => format!(
                 "[the first {omitted} bytes are not shown; all of it is in `{path}`, use `read`]\n"
             ),
@@ -208,6 +216,22 @@ mod tests {
         );
         let ended = "no\n[`job-1` ended after 3.2 s]\nexit code 7\n";
         check(start(Ending::Exited(7), "no"), ended, "job-1: exit code 7", Some(7));
+    }
+
+    #[test]
+    fn of_a_flood_it_is_said_how_much_is_kept() {
+        let flood = Completion {
+            omitted_bytes: 300_000_000,
+            spill: Some(".harness/spill/1.txt".into()),
+            ..completion(Ending::Exited(0), "end\n")
+        };
+        check(
+            command(&flood),
+            "[the first 300000000 bytes are not shown; 67108864 bytes from the start are in \
+             `.harness/spill/1.txt`, use `read`]\nend\n",
+            "exit code 0",
+            Some(0),
+        );
     }
 
     #[test]
