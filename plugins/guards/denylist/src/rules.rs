@@ -52,8 +52,12 @@ pub(crate) fn first(script: &str, read: &Read, denied: &[Pattern]) -> Option<Den
 
 fn among(commands: &[Simple], denied: &[Pattern]) -> Option<Denial> {
     let mut fetched: Option<String> = None;
+    let mut stands_in: Option<String> = None;
     for simple in commands {
         let words = bare(&simple.words);
+        if words.first().is_some_and(|word| matches!(word.as_str(), "cd" | "pushd")) {
+            stands_in = system_directory(words);
+        }
         fetched = fetched.filter(|_| simple.is_piped);
         if command::is_shell(words) {
             let run = fetched.clone().or_else(|| runs_fetched(words));
@@ -71,11 +75,31 @@ fn among(commands: &[Simple], denied: &[Pattern]) -> Option<Denial> {
         if words.first().is_some_and(|word| is_fetcher(word)) {
             fetched = Some(shown(words));
         }
-        if let Some(denial) = judge(words, &simple.outputs, denied) {
-            return Some(denial);
+        let judged = judge(words, &simple.outputs, denied);
+        let judged =
+            judged.or_else(|| judge(&seen_from_root(words, stands_in.as_ref()?), &[], &[]));
+        if judged.is_some() {
+            return judged;
         }
     }
     None
+}
+
+/// Where a `cd` leads, when that is a directory of the system; any other is the workspace's.
+fn system_directory(words: &[String]) -> Option<String> {
+    let operand = words[1..].iter().find(|word| !word.starts_with('-'));
+    let operand = operand.map_or("$HOME", String::as_str);
+    is_system(operand).then(|| place(operand))
+}
+
+/// A command with its relative operands as they lead from another directory.
+fn seen_from_root(words: &[String], directory: &str) -> Vec<String> {
+    let is_relative = |word: &String| !word.starts_with(['-', '/', '$']);
+    let operands = words.iter().skip(1).map(|word| match is_relative(word) {
+        true => format!("{directory}/{word}"),
+        false => word.clone(),
+    });
+    words.iter().take(1).cloned().chain(operands).collect()
 }
 
 /// A script that cannot be read to its end is refused when a word in it is one that a rule is
