@@ -1,13 +1,14 @@
 //! The workspace jail: the only code that touches disk and processes.
 //!
 //! Everything a model asks for arrives here as text and is parsed into a [`JailPath`]; a [`Jail`]
-//! opens it beneath its directory handle, a [`Shell`] runs commands in it. What the model was shown
-//! is in [`Observations`], and no change is made to bytes that nobody looked at. [`PrivateDir`] and
-//! [`AppendFile`] are for the server's own files.
+//! opens it beneath its directory handle, a [`Shell`] runs commands in it, behind the walls of a
+//! [`Sandbox`]. What the model was shown is in [`Observations`], and no change is made to bytes that
+//! nobody looked at. [`PrivateDir`] and [`AppendFile`] are for the server's own files.
 //!
 //! It knows nothing of the contract's generated types, of sessions, or of the network; its names
 //! mirror the interfaces workspace-read, workspace-write and process, and its faults are written
-//! for a model to read. Reading order: path, resolve, jail, read, change, search, shell.
+//! for a model to read. Reading order: path, resolve, jail, read, change, search, shell,
+//! sandbox.
 
 mod append;
 mod change;

@@ -15,7 +15,6 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -40,7 +39,7 @@ const NOT_STARTED: i32 = 127;
 
 /// Attends a call to its end. `handles`: the call's socket, the output, and the input if there is
 /// one.
-pub(super) fn attend(handles: Vec<OwnedFd>, _workspace: &Path) -> ! {
+pub(super) fn attend(handles: Vec<OwnedFd>) -> ! {
     let _ = run(handles);
     std::process::exit(0)
 }

@@ -10,7 +10,6 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::ExitCode;
 
 use nix::libc;
@@ -65,7 +64,7 @@ pub fn sandbox_init() -> ExitCode {
     if frame::write(&control, &built).is_err() || !stands {
         return ExitCode::FAILURE;
     }
-    serve(control, &plan.workspace);
+    serve(control);
     if plan.posture != Posture::Full {
         // With namespaces the end of the first process is the end of all.
         processes::kill_descendants();
@@ -115,13 +114,13 @@ fn build(plan: &Plan) -> Built {
 }
 
 /// Takes calls until the server lets go.
-fn serve(control: UnixStream, workspace: &Path) {
+fn serve(control: UnixStream) {
     while let Ok(Some(handles)) = receive(&control) {
         match fork_here() {
             Ok(ForkResult::Child) => {
                 // Or the server would not hear that the init is gone.
                 drop(control);
-                attend::attend(handles, workspace)
+                attend::attend(handles)
             }
             // The handles close with the scope, and the server sees that nothing came of the call.
             Ok(ForkResult::Parent { .. }) | Err(_) => {}
