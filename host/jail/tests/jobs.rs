@@ -81,7 +81,11 @@ async fn what_is_refused(posture: Posture) {
     let w = Workspace::new();
     let shell = shell(&w, posture);
     let asked = shell.ask_job("job-1", Ask::Look).await;
-    refused(asked, FaultKind::NotFound, "no job `job-1`: none was started in this session");
+    refused(
+        asked,
+        FaultKind::NotFound,
+        "no job `job-1`: none was started since the session was opened here",
+    );
     let away = Request { workdir: Some(w.path("none")), ..request("true") };
     refused(shell.start_job(&w.jail, away).await, FaultKind::NotFound, "does not exist");
     refused(shell.start_job(&w.jail, request(" ")).await, FaultKind::InvalidInput, "is empty");

@@ -207,7 +207,9 @@ impl Jobs {
         Err(Fault::new(
             FaultKind::NotFound,
             match named.is_empty() {
-                true => format!("there is no job `{id}`: none was started in this session"),
+                true => format!(
+                    "there is no job `{id}`: none was started since the session was opened here"
+                ),
                 false => format!("there is no job `{id}`; there are {}", named.join(", ")),
             },
         ))
