@@ -25,7 +25,9 @@ pub struct Boot {
     /// The harness.
     pub harness: Arc<Harness>,
     engine: Engine,
+    /// The home directory of whoever runs the server; commands see no secret of it.
     home: Option<PathBuf>,
+    /// The configuration, which commands do not see either.
     own_files: Vec<PathBuf>,
 }
 
@@ -84,9 +86,7 @@ impl Boot {
         let prepared = self.harness.prepare_upstream().await;
         prepared.map_err(|problem| anyhow!("upstream.profile: {problem}"))
     }
-}
 
-impl Boot {
     async fn containment(&self) -> anyhow::Result<Containment> {
         let (config, places) = (self.harness.config(), self.harness.places());
         let masked = places.own().into_iter().map(Path::to_owned).chain(self.own_files.clone());
