@@ -88,7 +88,7 @@ mod tests {
     fn walls_are_named_and_nothing_else_is() {
         let full = Sandbox {
             posture: Posture::Full,
-            masked: vec!["/root/.ssh".into()],
+            masked: vec!["/home/ada/.ssh".into()],
             ..Sandbox::none()
         };
         let partial = Sandbox { posture: Posture::Partial, ..full.clone() };
@@ -99,10 +99,10 @@ mod tests {
             (&full, "curl: (6) Could not resolve host: a.b", true, "`shell.network = true`"),
             (&full, "npm error code EAI_AGAIN", true, "`shell.network = true`"),
             (&networked, "curl: (6) Could not resolve host: a.b", true, ""),
-            (&full, "cat: /root/.ssh/id: Permission denied", true, "masks `/root/.ssh`"),
+            (&full, "cat: /home/ada/.ssh/id: Permission denied", true, "masks `/home/ada/.ssh`"),
             (
                 &full,
-                "x: Read-only file system\ncat: /root/.ssh/id: Permission denied",
+                "x: Read-only file system\ncat: /home/ada/.ssh/id: Permission denied",
                 true,
                 "masks",
             ),

@@ -69,7 +69,11 @@ impl Session {
         // for left over by another server that starts.
         let group = (0..GROUPS).find_map(|_| {
             let group = Group::make(name, &sandbox.limits)?;
-            group.add(child.id()).is_ok().then_some(group)
+            if group.add(child.id()).is_ok() {
+                return Some(group);
+            }
+            group.remove();
+            None
         });
         let session = Session { control: Some(control), child, group };
         let control = session.control.as_ref().ok_or("no socket")?;
