@@ -23,7 +23,7 @@ const ELSEWHERE: &str = ".git/commondir";
 /// Where what is put back is written before it takes the file's place.
 const DRAFT: &str = ".git/config.harness-tmp";
 
-/// The largest file that is looked into, in bytes. A larger one is put back whole.
+/// The largest file that is looked into, in bytes. One that grew beyond it is put back whole.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// One of the files as it was.
