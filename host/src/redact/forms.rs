@@ -3,12 +3,12 @@
 //! Each form is a literal to look for. Compression, encryption, hexadecimal and a secret cut in
 //! two are not covered: redaction is a net under honest mistakes, not a wall against intent.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
 /// A line of a secret of several lines is a secret too from this length on: keys are shown with
 /// line numbers in between. Shorter ones are words, as are PEM's `-----` lines.
 const MIN_LINE_BYTES: usize = 16;
-
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// Every form of `secret`, some of them possibly the same.
 pub(super) fn of(secret: &str) -> Vec<String> {
@@ -18,11 +18,11 @@ pub(super) fn of(secret: &str) -> Vec<String> {
         percent_encoded(secret, b"0123456789ABCDEF"),
         percent_encoded(secret, b"0123456789abcdef"),
     ];
-    for alphabet in [STANDARD, URL_SAFE] {
+    for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
         for offset in 0..3 {
-            forms.push(base64_inside(secret.as_bytes(), offset, alphabet));
+            forms.push(base64_inside(secret.as_bytes(), offset, &engine));
             // With padding and without: a web token has none.
-            let whole = base64(secret.as_bytes(), offset, alphabet);
+            let whole = base64(secret.as_bytes(), offset, &engine);
             forms.push(padded(whole.clone()).split_off(first_decided(offset)));
             forms.push(whole[first_decided(offset)..].to_owned());
         }
@@ -58,8 +58,8 @@ fn percent_encoded(secret: &str, digits: &[u8; 16]) -> String {
 
 /// The letters of base64 that `secret` alone decides when `offset` bytes (modulo 3) stand before
 /// it and others may follow.
-fn base64_inside(secret: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
-    let whole = base64(secret, offset, alphabet);
+fn base64_inside(secret: &[u8], offset: usize, engine: &GeneralPurpose) -> String {
+    let whole = base64(secret, offset, engine);
     let decided = (offset + secret.len()) * 8 / 6;
     whole[first_decided(offset)..decided].to_owned()
 }
@@ -77,16 +77,7 @@ fn padded(mut encoded: String) -> String {
 }
 
 /// Base64 of `offset` zero bytes and then `bytes`, without padding.
-fn base64(bytes: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
+fn base64(bytes: &[u8], offset: usize, engine: &GeneralPurpose) -> String {
     let all: Vec<u8> = std::iter::repeat_n(0, offset).chain(bytes.iter().copied()).collect();
-    let mut encoded = String::new();
-    for chunk in all.chunks(3) {
-        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for letter in 0..=chunk.len() {
-            let index = bits >> (18 - 6 * letter) & 63;
-            encoded.push(char::from(alphabet[index as usize]));
-        }
-    }
-    encoded
+    engine.encode(all)
 }
