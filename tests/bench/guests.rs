@@ -71,6 +71,7 @@ fn proposal(call: &Call, earlier: usize) -> Proposal {
         call: call.clone(),
         input_digest: "d".repeat(64),
         effects: Effects::READ,
+        paths: Vec::new(),
         timeout_ms: None,
         earlier: (0..earlier).map(past).collect(),
         config: String::new(),

@@ -135,6 +135,15 @@ impl Jail {
         JailPath::parse(raw, &self.roots)
     }
 
+    /// Where a path leads, links followed, beneath the root; what is missing is part of it. True until
+    /// somebody changes what it leads through: to be told, not to be opened.
+    ///
+    /// # Errors
+    /// As for every use of the path: it leads outside, or through what cannot be passed.
+    pub fn destination(&self, path: &JailPath) -> Result<String, Fault> {
+        Ok(self.place(path, LastLink::Follow)?.real)
+    }
+
     /// Finds where a path leads, in the workspace or in the view of the spill directory.
     pub(crate) fn place(&self, path: &JailPath, last_link: LastLink) -> Result<Place, Fault> {
         let place = match path.inside_spill() {

@@ -160,6 +160,7 @@ async fn judge<'a>(
         },
         input_digest: input.digest.clone(),
         effects: tool.spec().effects,
+        paths: workspace.destinations(&input.paths),
         timeout_ms: input.timeout_ms,
         earlier: past.told(changes.count()),
         config: String::new(),

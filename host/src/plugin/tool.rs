@@ -65,6 +65,8 @@ pub struct Input {
     pub digest: String,
     /// The time-out the call names itself, in milliseconds.
     pub timeout_ms: Option<u32>,
+    /// The paths it names, by argument, as the model wrote them.
+    pub paths: Vec<(String, String)>,
     /// What was changed to make the arguments fit.
     pub mended: Vec<String>,
 }
@@ -251,7 +253,8 @@ impl Tool {
         )]
         let timeout_ms = seconds.map(|seconds| (seconds * 1_000.0).max(0.0) as u32);
         let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
-        Ok(Input { text, digest, timeout_ms, mended })
+        let paths = named_paths(&self.spec.path_arguments, &value);
+        Ok(Input { text, digest, timeout_ms, paths, mended })
     }
 
     /// Runs a call that passed its checks. Returns by `deadline`, give or take a moment.
@@ -291,6 +294,21 @@ impl Tool {
         let CallState { altered, executed, .. } = *store.data();
         Ran { end, altered, executed }
     }
+}
+
+/// The texts of these arguments: each one text, or a list of them.
+fn named_paths(arguments: &[String], input: &serde_json::Value) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    for argument in arguments {
+        let one_or_many = match input.get(argument) {
+            Some(serde_json::Value::Array(many)) => many.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        let texts = one_or_many.iter().filter_map(serde_json::Value::as_str);
+        paths.extend(texts.map(|text| (argument.clone(), text.to_owned())));
+    }
+    paths
 }
 
 /// An outcome, joined, redacted and cut to what a model should read.

@@ -10,6 +10,7 @@ use harness_jail::{Jail, Observations, Shell};
 
 use crate::ledger::{Content, FileState, Moment, Observation};
 use crate::redact::Redactor;
+use crate::wit::NamedPath;
 
 /// The largest content of a file that is kept for the diff of a run.
 const KEPT_BYTES: usize = 1 << 20;
@@ -65,6 +66,15 @@ impl Workspace {
     pub fn take_seen(&self) -> Vec<Observation> {
         let changed = self.seen.take_changed().into_iter();
         changed.map(|(path, seen)| Observation { path, seen }).collect()
+    }
+
+    /// Where the paths that a call names lead, as guards are told.
+    pub fn destinations(&self, named: &[(String, String)]) -> Vec<NamedPath> {
+        let find = |(argument, path): &(String, String)| {
+            let path = self.jail.parse(path).and_then(|path| self.jail.destination(&path));
+            NamedPath { argument: argument.clone(), path: path.ok() }
+        };
+        named.iter().map(find).collect()
     }
 
     /// What is in the files of these paths now. Blocks.

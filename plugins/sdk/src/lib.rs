@@ -20,7 +20,7 @@ pub use contract::{guard as guard_contract, profile as profile_contract, tool as
 #[doc(hidden)]
 pub use export::{ExportedGuard, ExportedProfile, ExportedTool};
 
-pub use contract::guard::exports::harness::plugin::guard::{Denial, PastCall, Proposal};
+pub use contract::guard::exports::harness::plugin::guard::{Denial, NamedPath, PastCall, Proposal};
 pub use contract::profile::exports::harness::plugin::provider_profile::{
     CallPiece, CallStart, Delta, Description, Failure, FailureKind, Finish, Frame, Rescued,
     RescuedCall, StreamEvent, Usage,
@@ -29,7 +29,7 @@ pub use contract::tool::exports::harness::plugin::tool::{Image, Outcome, Part, S
 pub use contract::tool::harness::plugin::types::{Call, Effects, Fault, FaultKind};
 /// The powers, one module each. What a tool calls here is what it must be granted.
 pub use contract::tool::harness::plugin::{
-    ambient, log, process, state, workspace_read, workspace_write,
+    ambient, fetch, log, process, state, workspace_read, workspace_write,
 };
 pub use guard::Guard;
 pub use input::Input;

@@ -30,6 +30,7 @@ pub fn spec(name: &str, description: &str, schema: &str, effects: Effects) -> Sp
         effects,
         timeout_ms: TIMEOUT_MS,
         timeout_argument: None,
+        path_arguments: Vec::new(),
     }
 }
 

@@ -318,6 +318,7 @@ fn proposal(input: &str, effects: Effects, config: &str) -> Proposal {
         },
         input_digest: "d".into(),
         effects,
+        paths: Vec::new(),
         timeout_ms: None,
         earlier: Vec::new(),
         config: config.into(),

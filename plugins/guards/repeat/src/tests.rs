@@ -33,6 +33,7 @@ fn judge(tool: &str, earlier: Vec<PastCall>) -> Option<Denial> {
         },
         input_digest: "a".into(),
         effects: Effects::READ,
+        paths: Vec::new(),
         timeout_ms: None,
         earlier,
         config: "{}".into(),

@@ -26,21 +26,21 @@ const EDIT: &str = r#"{"type":"object","properties":{
 /// The specs of `read`, `write` and `edit`.
 pub(crate) fn all() -> Vec<Spec> {
     vec![
-        spec(
+        of_path(
             "read",
             "Read a text file as lines `number<tab>text`, a notebook as cells, an image, or list a \
              directory. Long files come in pages; the last line says how to go on.",
             READ,
             Effects::READ,
         ),
-        spec(
+        of_path(
             "write",
             "Create a file, or replace all of one whose every line you have read. Missing \
              directories are made. To change a part of a file use `edit`.",
             WRITE,
             Effects::READ | Effects::WRITE,
         ),
-        spec(
+        of_path(
             "edit",
             "Replace a piece of text in a file you have read. Matches literally, line endings \
              aside; answers with the changed lines.",
@@ -48,4 +48,10 @@ pub(crate) fn all() -> Vec<Spec> {
             Effects::READ | Effects::WRITE,
         ),
     ]
+}
+
+/// A tool on the file or directory that `path` names.
+fn of_path(name: &str, description: &str, schema: &str, effects: Effects) -> Spec {
+    let path_arguments = vec!["path".to_owned()];
+    Spec { path_arguments, ..spec(name, description, schema, effects) }
 }

@@ -44,5 +44,9 @@ pub(crate) fn all() -> Vec<Spec> {
 
 /// A search may take a minute.
 fn search(name: &str, description: &str, schema: &str) -> Spec {
-    Spec { timeout_ms: 60_000, ..spec(name, description, schema, Effects::READ) }
+    Spec {
+        timeout_ms: 60_000,
+        path_arguments: vec!["path".to_owned()],
+        ..spec(name, description, schema, Effects::READ)
+    }
 }

@@ -79,6 +79,7 @@ fn bash(default_seconds: u64, contained: &str) -> Spec {
     Spec {
         timeout_ms: milliseconds(MAX_SECONDS + MARGIN_SECONDS),
         timeout_argument: Some("timeout".to_owned()),
+        path_arguments: vec!["workdir".to_owned()],
         ..spec("bash", description.trim_end(), &schema, Effects::all())
     }
 }

@@ -86,6 +86,7 @@ fn spec(name: &str, schema: &str) -> Spec {
         effects: Effects::READ,
         timeout_ms,
         timeout_argument: None,
+        path_arguments: Vec::new(),
     }
 }
 
