@@ -23,6 +23,8 @@ pub use keys::{KEYS, Key};
 pub use kind::Kind;
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
 
+use crate::reach::Reach;
+
 /// Everything in force.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -224,4 +226,13 @@ pub struct PluginConfig {
     pub config: serde_json::Map<String, serde_json::Value>,
     /// False: not loaded.
     pub enabled: Option<bool>,
+    /// Which servers it may ask: `fetch`, `fetch_private` and `credentials`.
+    pub reach: Reach,
+}
+
+impl PluginConfig {
+    /// What must not be seen of it. Its `config` is the plugin's own to know.
+    pub fn secrets(&self) -> impl Iterator<Item = String> {
+        self.reach.credentials.values().map(|credential| credential.value.clone())
+    }
 }

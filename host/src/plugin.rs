@@ -33,6 +33,7 @@ pub use tool::{End, Input, Ran, Told, Tool};
 pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;
+use crate::fetch::Fetch;
 use crate::wit::guard_world::GuardPluginPre;
 use crate::wit::profile_world::ProfilePluginPre;
 use crate::wit::tool_world::ToolPluginPre;
@@ -277,6 +278,7 @@ async fn link(
     let shape = load::read_shape(engine, &component, role)?;
     let grants = source.config.grants.clone().unwrap_or_else(|| default_grants(source));
     load::check_grants(&source.name, &shape, &grants)?;
+    load::check_reach(&source.name, &grants, &source.config.reach)?;
     listed.powers.clone_from(&shape.powers);
 
     let name = source.name.as_str();
@@ -287,7 +289,8 @@ async fn link(
             let linker = imports::link(engine.wasmtime(), &shape.powers).map_err(not_linked)?;
             let pre = linker.instantiate_pre(&component).map_err(not_linked)?;
             let pre = ToolPluginPre::new(pre).map_err(not_linked)?;
-            let plugin = Arc::new(tool::ToolPlugin::new(engine, name, &config, pre));
+            let fetch = Fetch::new(name, source.config.reach.clone());
+            let plugin = Arc::new(tool::ToolPlugin::new(engine, name, &config, fetch, pre));
             Linked::Tools(plugin.tools(scratch.clone()).await?)
         }
         Role::Guard => {

@@ -10,6 +10,7 @@ use anyhow::bail;
 use super::boot;
 use super::flags::{Configured, settings};
 use crate::config::{Key, PluginConfig, Setting, Settings};
+use crate::reach::Entry;
 
 /// Prints the settings.
 pub(super) fn run(flags: &Configured) -> anyhow::Result<()> {
@@ -53,7 +54,7 @@ fn line(settings: &Settings, key: &Key, setting: Option<&Setting>) -> String {
 
 /// Names of the plugin's own settings without their values: any of them may be a secret.
 fn plugin_line(name: &str, plugin: &PluginConfig) -> String {
-    let PluginConfig { path, grants, config, enabled } = plugin;
+    let PluginConfig { path, grants, config, enabled, reach } = plugin;
     let mut said = Vec::new();
     said.extend(path.as_ref().map(|path| format!("path {}", path.display())));
     said.extend(grants.as_ref().map(|grants| format!("grants {grants:?}")));
@@ -62,6 +63,16 @@ fn plugin_line(name: &str, plugin: &PluginConfig) -> String {
         said.push(format!("config of {}", names.join(", ")));
     }
     said.extend(enabled.map(|enabled| format!("enabled {enabled}")));
+    let hosts =
+        |entries: &[Entry]| entries.iter().map(Entry::to_string).collect::<Vec<_>>().join(", ");
+    if !reach.hosts.is_empty() {
+        said.push(format!("fetch {}", hosts(&reach.hosts)));
+    }
+    if !reach.private_hosts.is_empty() {
+        said.push(format!("fetch_private {}", hosts(&reach.private_hosts)));
+    }
+    let credentials = reach.credentials.iter();
+    said.extend(credentials.map(|(name, it)| format!("credential {name} for {}", it.entry)));
     if said.is_empty() {
         said.push("nothing set".to_owned());
     }

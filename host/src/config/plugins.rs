@@ -3,6 +3,8 @@
 //! Knows the names of the default plugins, so that a slip of the pen cannot leave one of them in
 //! force that was meant to be switched off. Loads nothing.
 
+mod fetch;
+
 use std::path::PathBuf;
 
 use serde_json::Value as Json;
@@ -14,7 +16,8 @@ use super::{Kind, PluginConfig};
 use crate::nearest::nearest;
 
 /// What a plugin's table may hold.
-const FIELDS: [&str; 4] = ["path", "grants", "config", "enabled"];
+const FIELDS: [&str; 7] =
+    ["path", "grants", "config", "enabled", "fetch", "fetch_private", "credentials"];
 
 /// The plugin that runs commands.
 const SHELL: &str = "shell";
@@ -43,6 +46,10 @@ impl Settings {
     fn plugin(&mut self, place: &str, fields: toml::Table) -> PluginConfig {
         let mut plugin = PluginConfig::default();
         for (field, value) in fields {
+            if fetch::FIELDS.contains(&field.as_str()) {
+                self.take_fetch(place, &field, value, &mut plugin.reach);
+                continue;
+            }
             let got = list_or(value.type_str());
             let expected = match (field.as_str(), value) {
                 ("path", toml::Value::String(text)) => {
@@ -86,8 +93,9 @@ impl Settings {
 
     /// Checks names and paths, and hands settings over; last, because the home directory and the
     /// settings come from every layer.
-    pub(super) fn finish_plugins(&mut self) {
+    pub(super) fn finish_plugins(&mut self, environment: &[(String, String)]) {
         self.check_plugins();
+        self.fill_credentials(environment);
         if self.text("shell.enabled") == "false" {
             self.plugins.entry(SHELL.to_owned()).or_default().enabled = Some(false);
         }

@@ -228,7 +228,7 @@ fn plugins() {
             "plugin.files (file harness.toml): `config`: expected a table, got another list",
             "`enabled`: expected `true` or `false`, got a value of type integer",
             "`grants`: expected a list of texts, got a value of type string",
-            "`paht` is none of `path`, `grants`, `config`, `enabled`, did you mean `path`?",
+            "`paht` is none of `path`, `grants`, `config`, `enabled`, `fetch`, `fetch_private`, `credentials`, did you mean `path`?",
         ]),
     );
     check("plugin.files = 1", &[], Err(&["expected a table, got a value of type integer"]));
@@ -268,4 +268,72 @@ fn every_key_has_a_default_that_fits_it() {
         let default: Vec<String> = key.default.iter().map(|text| (*text).to_owned()).collect();
         assert_eq!(key.kind.problems(&default), Vec::<String>::new(), "{}", key.name);
     }
+}
+
+#[test]
+fn what_a_plugin_may_fetch() {
+    let with = |keys: &str| format!("[plugin.mine]\npath = \"/p\"\n{keys}");
+    let told = |keys: &str, expected: &[&str]| {
+        check(
+            &with(keys),
+            &[("ORACLE", "sk-live-0123456789"), ("SHORT", "sk-live")],
+            Err(expected),
+        );
+    };
+    let credential = |keys: &str| format!("[plugin.mine.credentials]\nkey = {{ {keys} }}");
+    let file = with(
+        "fetch = [\"API.example.org\", \"*.example.net:8443\"]\nfetch_private = [\"localhost\"]\n\
+         [plugin.mine.credentials]\nkey = { env = \"ORACLE\", host = \"api.example.org\" }",
+    );
+    let settings = merged(&file, &[("ORACLE", " sk-live-0123456789\n")], &[]);
+    let config = settings.check().unwrap();
+    let reach = &config.plugins["mine"].reach;
+    let shown = |entries: &[crate::reach::Entry]| entries.iter().map(ToString::to_string).collect();
+    let hosts: Vec<String> = shown(&reach.hosts);
+    assert_eq!(hosts, ["api.example.org", "*.example.net:8443"]);
+    assert_eq!(reach.credentials["key"].header_value(), "Bearer sk-live-0123456789");
+    assert!(settings.secrets().any(|secret| secret == "sk-live-0123456789"));
+    assert!(!format!("{config:?}").contains("sk-live"));
+
+    told(
+        "fetch = \"a.example\"",
+        &["`fetch`: expected a list of texts, got a value of type string"],
+    );
+    told("fetch = [1]", &["`fetch`: expected a list of texts"]);
+    told(
+        "fetch = [\"a.example\", \"https://b.example\"]",
+        &["`fetch`: number 2: expected `host`,"],
+    );
+    told("fetch = [\"127.0.0.1\"]", &["`127.0.0.1` is not public; put it into `fetch_private`"]);
+    told("fetch = [\"localhost:80\"]", &["`localhost:80` is not public"]);
+    told("fetch_privat = []", &["did you mean `fetch_private`?"]);
+    told("credentials = []", &["`credentials`: expected a table of tables"]);
+    told("credentials = { key = 1 }", &["`credentials.key`: expected a table, got a value"]);
+    let env = "env = \"ORACLE\"";
+    let host = "host = \"a.example\"";
+    told(&credential(host), &["`credentials.key`: `env` is missing"]);
+    told(&credential(env), &["`host` is missing"]);
+    told(&credential(&format!("{env}, host = 1")), &["`host`: expected a text, got"]);
+    told(&credential(&format!("{env}, host = \"*.a.example\"")), &["`host`: expected one host"]);
+    told(&credential(&format!("{env}, host = \"a/b\"")), &["`host`: expected `host`, `host:port`"]);
+    told(&credential(&format!("{env}, {host}, head = \"x\"")), &["`head` is none of `env`,"]);
+    told(
+        &credential(&format!("{env}, {host}, header = \"Host\"")),
+        &["`header`: expected the name"],
+    );
+    told(
+        &credential(&format!("{env}, {host}, header = \"a b\"")),
+        &["`header`: expected the name"],
+    );
+    told(
+        &credential(&format!("env = \"NONE\", {host}")),
+        &["plugin.mine.credentials.key: `env`: `NONE` is not set in the environment"],
+    );
+    told(
+        &credential(&format!("env = \"SHORT\", {host}")),
+        &["`SHORT` has 7 bytes, expected from 8"],
+    );
+    let off =
+        with(&("enabled = false\n".to_owned() + &credential(&format!("env = \"NONE\", {host}"))));
+    check(&off, &[], Ok("enabled: Some(false)"));
 }

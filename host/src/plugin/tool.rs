@@ -18,6 +18,7 @@ use super::schema::{Fitting, Schema};
 use super::sink::{Line, Sink, Watcher};
 use super::workspace::Workspace;
 use crate::deadline::Deadline;
+use crate::fetch::Fetch;
 use crate::image::Image;
 use crate::wit::tool_world::ToolPluginPre;
 use crate::wit::{self, Call, Effects, Fault, Outcome, Part, Spec};
@@ -45,6 +46,7 @@ pub(super) struct ToolPlugin {
     engine: Engine,
     name: Arc<str>,
     config: Arc<str>,
+    fetch: Arc<Fetch>,
     pre: ToolPluginPre<CallState>,
 }
 
@@ -121,9 +123,11 @@ impl ToolPlugin {
         engine: &Engine,
         name: &str,
         config: &str,
+        fetch: Fetch,
         pre: ToolPluginPre<CallState>,
     ) -> ToolPlugin {
-        ToolPlugin { engine: engine.clone(), name: name.into(), config: config.into(), pre }
+        let (name, config) = (name.into(), config.into());
+        ToolPlugin { engine: engine.clone(), name, config, fetch: Arc::new(fetch), pre }
     }
 
     /// Asks the component what it offers. Its answer is checked: it is what models are told.
@@ -181,6 +185,7 @@ impl ToolPlugin {
             workspace,
             plugin: self.name.clone(),
             config: self.config.clone(),
+            fetch: self.fetch.clone(),
             effects,
             deadline,
             altered: false,
