@@ -74,6 +74,21 @@ impl Fetch {
     ) -> Result<Response, Fault> {
         let limit = request.timeout_ms.map(|limit| Duration::from_millis(u64::from(limit)));
         let until = limit.map_or(deadline, |limit| deadline.at_most(limit));
+        let answered = self.send_by(request, redactor, until).await;
+        // A redirect may carry a secret into what is said of it.
+        answered.map_err(|fault| Fault {
+            kind: fault.kind,
+            message: redactor.redact_owned(fault.message),
+            hint: fault.hint.map(|hint| redactor.redact_owned(hint)),
+        })
+    }
+
+    async fn send_by(
+        &self,
+        request: Request,
+        redactor: &Redactor,
+        until: Deadline,
+    ) -> Result<Response, Fault> {
         let hop = self.first(request)?;
         let mut asked = hop.target.place.host.to_string();
         let following = self.follow(hop, redactor, &mut asked);

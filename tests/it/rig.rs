@@ -21,7 +21,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
 
 /// In the server's environment as `ORACLE`: a secret by nothing but what the configuration says of it.
-pub(crate) const ORACLE: &str = "forty-two, or thereabouts";
+pub(crate) const ORACLE: &str = "forty-two-or-thereabouts";
 
 /// A server process with its upstream.
 pub(crate) struct Rig {

@@ -2,7 +2,6 @@
 //! connected to.
 
 use std::net::TcpListener;
-use std::time::Duration;
 
 use harness::deadline::Deadline;
 use harness::fetch::Fetch;
@@ -12,7 +11,8 @@ use harness::wit::fetch::{Method, Request, Response};
 use harness::wit::{Fault, FaultKind};
 use proptest::prelude::*;
 
-use super::stage::{SHORT, Site};
+use super::stage::Site;
+use crate::rig::PATIENCE;
 
 /// Listens and must never be connected to.
 struct Forbidden(TcpListener);
@@ -53,7 +53,7 @@ async fn get(fetch: &Fetch, url: &str) -> Result<Response, Fault> {
         timeout_ms: None,
     };
     let redactor = Redactor::new(std::iter::empty());
-    fetch.send(request, &redactor, Deadline::after(SHORT)).await
+    fetch.send(request, &redactor, Deadline::after(PATIENCE)).await
 }
 
 /// Ways to write a host that leads to this machine.
@@ -198,7 +198,7 @@ fn whatever_is_written_nothing_else_is_connected_to() {
     let site = runtime.block_on(Site::start("127.0.0.1"));
     let (four, six) = (Forbidden::on("127.0.0.1:0"), Forbidden::on("[::1]:0"));
     let granted = format!("localhost:{}", site.port());
-    let fetch = Fetch::new("mine", reach(&["api.example.org"], &[granted.clone()]));
+    let fetch = Fetch::new("mine", reach(&["api.example.org"], std::slice::from_ref(&granted)));
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 3_000,
         failure_persistence: None,
@@ -211,10 +211,7 @@ fn whatever_is_written_nothing_else_is_connected_to() {
             .replace("{bad}", &bad.to_string())
             // Nobody answers there, and nobody should be asked for it.
             .replace("api.example.org", "api.example.net");
-        let answered = runtime.block_on(async {
-            tokio::time::timeout(Duration::from_secs(20), get(&fetch, &url)).await
-        });
-        let answered = answered.map_err(|_| TestCaseError::fail(format!("{url}: hangs")))?;
+        let answered = runtime.block_on(get(&fetch, &url));
         if let Ok(response) = answered {
             let place = format!("http://{granted}/");
             prop_assert!(response.url.starts_with(&place), "{url}: {}", response.url);

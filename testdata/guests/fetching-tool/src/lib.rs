@@ -14,8 +14,9 @@ const SCHEMA: &str = r#"{"type":"object","properties":{
 "padding":{"type":"integer"},"credential":{"type":"string"},"timeout_ms":{"type":"integer"}
 },"required":["url"]}"#;
 
-/// Bytes of a body that are shown.
+/// Bytes of a body that are shown, from its beginning and from its end.
 const SHOWN_BYTES: usize = 2_000;
+const TAIL_BYTES: usize = 16;
 
 /// The component.
 pub struct Fetching;
@@ -65,7 +66,11 @@ fn show(response: &Response) -> String {
     }
     let cut = if response.cut { ", cut" } else { "" };
     shown.push_str(&format!("[{} bytes{cut}]\n", response.body.len()));
-    let head = &response.body[..response.body.len().min(SHOWN_BYTES)];
+    let (head, rest) = response.body.split_at(response.body.len().min(SHOWN_BYTES));
     shown.push_str(&String::from_utf8_lossy(head));
+    if !rest.is_empty() {
+        let tail = &rest[rest.len().saturating_sub(TAIL_BYTES)..];
+        shown.push_str(&format!("\n…{}", String::from_utf8_lossy(tail)));
+    }
     shown
 }
