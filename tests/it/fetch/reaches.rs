@@ -291,7 +291,7 @@ async fn credentials() {
         ),
         row(
             r#"url = "http://localhost:{A}/edge", credential = "oracle""#,
-            &["[4194304 bytes, cut]", "\n…Bearer [redacte", "!forty"],
+            &["[4194304 bytes, cut]", "Bearer [redacte", "!forty"],
         ),
         row(
             r#"url = "http://localhost:{A}/betray", credential = "oracle""#,
