@@ -1,6 +1,6 @@
 //! The power to ask servers: one request of a plugin out, one answer back.
 //!
-//! Owns every connection that a plugin causes. A request goes only where its plugin's [`Reach`]
+//! Owns every connection that a plugin causes. A request goes only where its plugin's [`Servers`]
 //! lets it, and each redirect is judged like a request of its own; names are resolved here, so that
 //! the address that was judged is the one that is connected to. Keeps no cookies, goes through no
 //! proxy (who would resolve the name then?), unpacks nothing, tries nothing twice.
@@ -21,8 +21,8 @@ use reqwest::Url;
 use tokio::time::{Instant, timeout_at};
 
 use crate::deadline::Deadline;
-use crate::reach::Reach;
 use crate::redact::Redactor;
+use crate::servers::Servers;
 use crate::wit::Fault;
 use crate::wit::fetch::{Method as Verb, Request, Response};
 use connect::Clients;
@@ -38,7 +38,10 @@ const REQUEST_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Fetch {
     plugin: String,
-    reach: Reach,
+    servers: Servers,
+    /// Knows the values of the credentials: also one that came with a new configuration, while
+    /// sessions go on with what was secret when they were opened.
+    redactor: Redactor,
     clients: Clients,
 }
 
@@ -53,45 +56,37 @@ struct Hop {
 }
 
 impl Fetch {
-    /// A way out that reaches what `reach` grants to `plugin`. Connects to nothing yet.
-    pub fn new(plugin: &str, reach: Reach) -> Fetch {
-        Fetch { plugin: plugin.to_owned(), reach, clients: Clients::default() }
+    /// A way out for `plugin` to these servers. Connects to nothing yet.
+    pub fn new(plugin: &str, servers: Servers) -> Fetch {
+        let values = servers.credentials.values().map(|credential| credential.value.clone());
+        let redactor = Redactor::new(values);
+        Fetch { plugin: plugin.to_owned(), servers, redactor, clients: Clients::default() }
     }
 
     /// Sends the request, follows its redirects and reads the answer, all of it before `deadline`
-    /// and the request's own time-out. What comes back is redacted. Dropping the future drops the
+    /// and the request's own time-out. The values of credentials are taken out of
+    /// what comes back. Dropping the future drops the
     /// connection.
     ///
     /// # Errors
     ///
     /// `invalid-input` and `too-large` for what cannot be sent, `denied` for where it may not go,
     /// `unavailable` when nobody answers, or not in time. None of them shows a secret.
-    pub async fn send(
-        &self,
-        request: Request,
-        redactor: &Redactor,
-        deadline: Deadline,
-    ) -> Result<Response, Fault> {
+    pub async fn send(&self, request: Request, deadline: Deadline) -> Result<Response, Fault> {
         let limit = request.timeout_ms.map(|limit| Duration::from_millis(u64::from(limit)));
         let until = limit.map_or(deadline, |limit| deadline.at_most(limit));
-        let answered = self.send_by(request, redactor, until).await;
         // A redirect may carry a secret into what is said of it.
-        answered.map_err(|fault| Fault {
+        self.send_by(request, until).await.map_err(|fault| Fault {
             kind: fault.kind,
-            message: redactor.redact_owned(fault.message),
-            hint: fault.hint.map(|hint| redactor.redact_owned(hint)),
+            message: self.redactor.redact_owned(fault.message),
+            hint: fault.hint.map(|hint| self.redactor.redact_owned(hint)),
         })
     }
 
-    async fn send_by(
-        &self,
-        request: Request,
-        redactor: &Redactor,
-        until: Deadline,
-    ) -> Result<Response, Fault> {
+    async fn send_by(&self, request: Request, until: Deadline) -> Result<Response, Fault> {
         let hop = self.first(request)?;
         let mut asked = hop.target.place.host.to_string();
-        let following = self.follow(hop, redactor, &mut asked);
+        let following = self.follow(hop, &mut asked);
         match timeout_at(Instant::from_std(until.instant()), following).await {
             Ok(answered) => answered,
             Err(_) => Err(fault::unavailable(format!("`{asked}` did not answer in time"))),
@@ -122,19 +117,14 @@ impl Fetch {
         Ok(Hop { method, target, headers, body, credential: request.credential })
     }
 
-    async fn follow(
-        &self,
-        mut hop: Hop,
-        redactor: &Redactor,
-        asked: &mut String,
-    ) -> Result<Response, Fault> {
+    async fn follow(&self, mut hop: Hop, asked: &mut String) -> Result<Response, Fault> {
         for _ in 0..=REDIRECTS {
             *asked = hop.target.place.host.to_string();
             let response = self.ask(&hop).await?;
             let Some(next) =
                 redirect::next(response.status(), response.headers(), &hop.target.url)?
             else {
-                return answer::read(response, &hop.target, redactor).await;
+                return answer::read(response, &hop.target, &self.redactor).await;
             };
             hop = self.onward(hop, response.status(), &next)?;
         }
@@ -146,7 +136,7 @@ impl Fetch {
         let client = self.clients.of(*side, place.scheme)?;
         let mut headers = hop.headers.clone();
         if let Some(credential) =
-            hop.credential.as_ref().and_then(|it| self.reach.credentials.get(it))
+            hop.credential.as_ref().and_then(|it| self.servers.credentials.get(it))
         {
             let unfit =
                 |what| fault::failed(format!("the credential's {what} cannot stand in a header"));
@@ -181,9 +171,9 @@ impl Fetch {
     }
 
     fn check_credential(&self, name: &str, target: &Target) -> Result<(), Fault> {
-        let Some(credential) = self.reach.credentials.get(name) else {
+        let Some(credential) = self.servers.credentials.get(name) else {
             let message = format!("there is no credential `{name}`");
-            let names: Vec<&str> = self.reach.credentials.keys().map(String::as_str).collect();
+            let names: Vec<&str> = self.servers.credentials.keys().map(String::as_str).collect();
             return Err(fault::invalid(match names.as_slice() {
                 [] => message,
                 names => format!("{message}; there are `{}`", names.join("`, `")),

@@ -36,7 +36,7 @@ pub mod image;
 pub mod message;
 pub mod nearest;
 pub mod quirks;
-pub mod reach;
 pub mod redact;
+pub mod servers;
 pub mod wire;
 pub mod wit;

@@ -13,7 +13,7 @@ use reqwest::{Client, redirect};
 
 use super::judge::Target;
 use super::{Fetch, fault};
-use crate::reach::{Scheme, Side, is_metadata, is_public};
+use crate::servers::{Scheme, Side, is_metadata, is_public};
 use crate::wit::Fault;
 
 /// To make a connection, TLS included; a call may have less.

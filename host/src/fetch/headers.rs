@@ -6,7 +6,7 @@ use http::header::{
 };
 
 use super::fault;
-use crate::reach::is_about_connection;
+use crate::servers::is_about_connection;
 use crate::wit::Fault;
 
 /// Headers of one request, and bytes of all of them.

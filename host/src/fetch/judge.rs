@@ -6,7 +6,7 @@
 use reqwest::Url;
 
 use super::{Fetch, fault};
-use crate::reach::{Host, Place, Refusal, Scheme, Side};
+use crate::servers::{Host, Place, Refusal, Scheme, Side};
 use crate::wit::Fault;
 
 /// Bytes of a URL.
@@ -58,7 +58,7 @@ impl Fetch {
             }
         }
         let place = Place { scheme, host, port: url.port().unwrap_or(scheme.port()) };
-        match self.reach.side(&place) {
+        match self.servers.side(&place) {
             Ok(side) => Ok(Target { url, place, side }),
             Err(refusal) => Err(self.refused(&place, refusal)),
         }

@@ -9,7 +9,8 @@ use wasmtime::component::{Component, types::ComponentItem};
 
 use super::breakage::Breakage;
 use super::engine::Engine;
-use crate::reach::Reach;
+use super::source::digest;
+use crate::servers::Servers;
 
 /// The largest component file.
 pub const FILE_BYTES: usize = 64 << 20;
@@ -75,6 +76,17 @@ pub enum LoadError {
     /// No file named, and no such default plugin.
     #[error("no default plugin has this name\nhint: set `plugin.{0}.path` to its component file")]
     Unknown(String),
+    /// Another file than the one that was pinned.
+    #[error(
+        "its file has the digest `{found}`, and `{pinned}` is pinned\n\
+         hint: where the new file is trusted, `harness plugin add` pins it"
+    )]
+    Digest {
+        /// In the configuration.
+        pinned: String,
+        /// Of the file.
+        found: String,
+    },
     /// Over the cap.
     #[error("the file is {0} bytes, over the limit of {FILE_BYTES}")]
     TooLarge(usize),
@@ -165,7 +177,8 @@ pub(super) struct Shape {
     pub(super) powers: Vec<&'static str>,
 }
 
-/// Compiles `bytes`. Takes tens of milliseconds a megabyte.
+/// Compiles `bytes`, which takes tens of milliseconds a megabyte and more, or takes what was compiled
+/// before.
 pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     if bytes.len() > FILE_BYTES {
         return Err(LoadError::TooLarge(bytes.len()));
@@ -180,9 +193,17 @@ pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadEr
                        hint: wrap it with `wasm-tools component new`";
         return Err(LoadError::NotAComponent(message.to_owned()));
     }
-    Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
+    let digest = digest(bytes);
+    if let Some(kept) = engine.cache().and_then(|cache| cache.get(engine.wasmtime(), &digest)) {
+        return Ok(kept);
+    }
+    let component = Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
         LoadError::NotAComponent(format!("not a component this host can run: {}", err.root_cause()))
-    })
+    })?;
+    if let Some(cache) = engine.cache() {
+        cache.put(&digest, &component);
+    }
+    Ok(component)
 }
 
 /// What a component exports says what it is, in whichever version of the contract.
@@ -261,11 +282,17 @@ pub(super) fn check_grants(
 }
 
 /// A grant of `fetch` names hosts, and hosts need the grant.
-pub(super) fn check_reach(plugin: &str, grants: &[String], reach: &Reach) -> Result<(), LoadError> {
+pub(super) fn check_servers(
+    plugin: &str,
+    grants: &[String],
+    servers: &Servers,
+) -> Result<(), LoadError> {
     let granted = grants.iter().any(|grant| grant == FETCH);
     match granted {
-        true if reach.is_empty() => Err(LoadError::NoHost(plugin.to_owned())),
-        false if *reach != Reach::default() => Err(LoadError::HostsNotGranted(plugin.to_owned())),
+        true if servers.is_empty() => Err(LoadError::NoHost(plugin.to_owned())),
+        false if *servers != Servers::default() => {
+            Err(LoadError::HostsNotGranted(plugin.to_owned()))
+        }
         true | false => Ok(()),
     }
 }

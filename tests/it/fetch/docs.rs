@@ -33,7 +33,10 @@ async fn a_page_is_shown_as_text() {
         (format!("url = \"{base}/none\""), format!("there is no page `{base}/none` (status 404)")),
         (format!("url = \"{base}/loop\""), "redirected more than 5 times".to_owned()),
         (format!("url = \"{base}/big\""), "expected a page of text".to_owned()),
-        ("url = \"https://docs.rs/x\"".to_owned(), "host `docs.rs` was not granted".to_owned()),
+        (
+            "url = \"https://docs.example/x\"".to_owned(),
+            "host `docs.example` was not granted".to_owned(),
+        ),
     ];
     let turns = rows.iter().map(|(input, _)| {
         format!("[[turn]]\ncalls = [{{ tool = \"fetch_docs\", input = {{ {input} }} }}]\n")

@@ -7,7 +7,7 @@ use super::tree::{Tree, is_test, shipped};
 const FLOORS: [&[&str]; 5] = [
     &[
         "wit", "message", "image", "quirks", "wire", "event", "config", "deadline", "error",
-        "redact", "nearest", "reach",
+        "redact", "nearest", "servers",
     ],
     &["upstream", "ledger", "audit", "places", "containment", "fetch"],
     &["plugin"],

@@ -18,6 +18,6 @@ impl CallState {
     async fn ask_server(&self, request: fetch::Request) -> Result<fetch::Response, Fault> {
         self.require(Effects::NETWORK, "ask servers")?;
         self.until()?;
-        self.fetch.send(request, &self.workspace.redactor, self.deadline).await
+        self.fetch.send(request, self.deadline).await
     }
 }

@@ -20,7 +20,7 @@ pub use entry::Entry;
 
 /// What one plugin was granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct Servers {
     /// Hosts that must lie at public addresses.
     pub hosts: Vec<Entry>,
     /// Hosts that may lie anywhere but at a cloud's metadata, and be asked without TLS.
@@ -78,7 +78,7 @@ pub enum Refusal {
     NotPublic,
 }
 
-impl Reach {
+impl Servers {
     /// True where it grants no host at all.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.private_hosts.is_empty()

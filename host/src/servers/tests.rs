@@ -1,6 +1,6 @@
 //! Entries as people write them, and what they grant.
 
-use super::{Entry, Host, Place, Reach, Refusal, Scheme, Side, is_metadata, is_public};
+use super::{Entry, Host, Place, Refusal, Scheme, Servers, Side, is_metadata, is_public};
 
 fn check_entry(text: &str, expected: Result<&str, &str>) {
     match (Entry::parse(text), expected) {
@@ -58,8 +58,8 @@ fn place(text: &str) -> Place {
 fn check_side(hosts: &[&str], private_hosts: &[&str], at: &str, expected: Result<Side, Refusal>) {
     let entries = |texts: &[&str]| texts.iter().map(|text| Entry::parse(text).unwrap()).collect();
     let (hosts, private_hosts) = (entries(hosts), entries(private_hosts));
-    let reach = Reach { hosts, private_hosts, ..Reach::default() };
-    assert_eq!(reach.side(&place(at)), expected, "{at}");
+    let servers = Servers { hosts, private_hosts, ..Servers::default() };
+    assert_eq!(servers.side(&place(at)), expected, "{at}");
 }
 
 #[test]
@@ -141,5 +141,11 @@ fn addresses() {
     {
         assert!(is_metadata(text.parse().unwrap()), "{text}");
     }
+    for host in ["169.254.169.254", "[::ffff:169.254.169.254]", "[fd00:ec2::254]"] {
+        let at = format!("http {host}");
+        check_side(&[], &["localhost", "10.0.0.1"], &at, Err(Refusal::NotPublic));
+        check_side(&["169.254.169.254"], &[], &at, Err(Refusal::NotPublic));
+    }
+    check_side(&[], &["169.254.169.254"], "http 169.254.169.254", Ok(Side::Private));
     assert!(!is_metadata("169.254.169.253".parse().unwrap()));
 }
