@@ -5,7 +5,9 @@
 //! left out and told; a guard that does not load stays, and refuses. Nothing here decides what a
 //! run does next.
 
+mod anatomy;
 mod breakage;
+mod commands;
 mod engine;
 mod guard;
 mod imports;
@@ -14,6 +16,7 @@ mod profile;
 mod schema;
 mod sink;
 mod tool;
+mod used;
 mod workspace;
 
 use std::collections::BTreeMap;
@@ -21,15 +24,19 @@ use std::sync::Arc;
 
 use harness_bundle as bundle;
 use tokio::task::spawn_blocking;
+use wasmtime::component::Component;
 
+pub use anatomy::{Anatomy, Named};
 pub use breakage::{Breakage, Cause};
+pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};
-pub use guard::{Guard, Refused};
-pub use load::{FILE_BYTES, LoadError, POWERS, Role};
+pub use guard::{Checked, Guard, Refused};
+pub use load::{FILE_BYTES, LoadError, POWERS, Role, VERSION};
 pub use profile::Profile;
 pub(crate) use schema::ends_early;
 pub use sink::Line;
-pub use tool::{End, Input, Ran, Told, Tool};
+pub use tool::{End, Input, Ran, Told, Tool, named_paths};
+pub use used::Used;
 pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;
@@ -62,6 +69,9 @@ pub struct Listed {
     pub offers: Result<Vec<String>, String>,
     /// Size of the component, in bytes.
     pub bytes: usize,
+    /// What the first question to it used: what it offers, or what it wants to see. None when it
+    /// does not load.
+    pub used: Option<Used>,
 }
 
 /// A component to load.
@@ -70,8 +80,14 @@ pub struct Source {
     origin: String,
     /// What the bundle says it is; None for a file.
     role: Option<Role>,
-    bytes: Result<Vec<u8>, LoadError>,
+    code: Result<Code, LoadError>,
     config: PluginConfig,
+}
+
+/// What a source brings.
+enum Code {
+    File(Vec<u8>),
+    Compiled { bytes: usize, component: Component },
 }
 
 enum Linked {
@@ -161,6 +177,11 @@ impl Plugins {
         })
     }
 
+    /// Every profile, in the order they were told.
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
     /// Every plugin, loaded or not.
     pub fn listed(&self) -> &[Listed] {
         &self.listed
@@ -177,6 +198,7 @@ impl Listed {
             powers: Vec::new(),
             offers: Ok(Vec::new()),
             bytes: 0,
+            used: None,
         }
     }
 }
@@ -197,13 +219,13 @@ impl Source {
                 continue;
             }
             let plugin = built_in(name);
-            let (origin, bytes) = match (&config.path, plugin) {
+            let (origin, code) = match (&config.path, plugin) {
                 (Some(path), _) => {
                     let shown = path.display().to_string();
                     let unreadable = |source| LoadError::Unreadable { path: shown.clone(), source };
-                    (shown.clone(), read(path).map_err(unreadable))
+                    (shown.clone(), read(path).map(Code::File).map_err(unreadable))
                 }
-                (None, Some(plugin)) => ("built in".to_owned(), Ok(plugin.bytes.to_vec())),
+                (None, Some(plugin)) => ("built in".to_owned(), Ok(Code::File(plugin.bytes.to_vec()))),
                 (None, None) => ("nowhere".to_owned(), Err(LoadError::Unknown(name.to_owned()))),
             };
             let role = plugin.map(|plugin| match plugin.role {
@@ -211,9 +233,16 @@ impl Source {
                 bundle::Role::Guard => Role::Guard,
                 bundle::Role::Profile => Role::Profile,
             });
-            sources.push(Source { name: name.to_owned(), origin, role, bytes, config });
+            sources.push(Source { name: name.to_owned(), origin, role, code, config });
         }
         sources
+    }
+
+    /// One component that was read already, under this name.
+    pub fn of(anatomy: &Anatomy, name: &str, config: PluginConfig) -> Source {
+        let code = Code::Compiled { bytes: anatomy.bytes, component: anatomy.component.clone() };
+        let origin = "a file".to_owned();
+        Source { name: name.to_owned(), origin, role: None, code: Ok(code), config }
     }
 }
 
@@ -260,11 +289,19 @@ async fn link(
     scratch: &Arc<Workspace>,
     listed: &mut Listed,
 ) -> Result<Linked, LoadError> {
-    let bytes = std::mem::replace(&mut source.bytes, Ok(Vec::new()))?;
-    listed.bytes = bytes.len();
-    let compiler = engine.clone();
-    let compiled = spawn_blocking(move || load::compile(&compiler, &bytes)).await;
-    let component = compiled.map_err(|_| LoadError::Link("the compiler panicked".to_owned()))??;
+    let code = std::mem::replace(&mut source.code, Ok(Code::File(Vec::new())))?;
+    let component = match code {
+        Code::Compiled { bytes, component } => {
+            listed.bytes = bytes;
+            component
+        }
+        Code::File(bytes) => {
+            listed.bytes = bytes.len();
+            let compiler = engine.clone();
+            let compiled = spawn_blocking(move || load::compile(&compiler, &bytes)).await;
+            compiled.map_err(|_| LoadError::Link("the compiler panicked".to_owned()))??
+        }
+    };
     // Before anything else is judged: a tool that does not load must not pass for a guard.
     let role = load::read_role(engine, &component)?;
     // A tool under a guard's name would be a guard less.
@@ -288,12 +325,16 @@ async fn link(
             let pre = linker.instantiate_pre(&component).map_err(not_linked)?;
             let pre = ToolPluginPre::new(pre).map_err(not_linked)?;
             let plugin = Arc::new(tool::ToolPlugin::new(engine, name, &config, pre));
-            Linked::Tools(plugin.tools(scratch.clone()).await?)
+            let (tools, used) = plugin.tools(scratch.clone()).await?;
+            listed.used = Some(used);
+            Linked::Tools(tools)
         }
         Role::Guard => {
             let pre = sealed(engine, &component).map_err(not_linked)?;
             let pre = GuardPluginPre::new(pre).map_err(not_linked)?;
-            Linked::Guard(Box::new(Guard::new(engine, name, &config, pre).await?))
+            let (guard, used) = Guard::new(engine, name, &config, pre).await?;
+            listed.used = Some(used);
+            Linked::Guard(Box::new(guard))
         }
         Role::Profile => {
             let pre = sealed(engine, &component).map_err(not_linked)?;
@@ -301,7 +342,9 @@ async fn link(
             let (engine, name) = (engine.clone(), name.to_owned());
             let described = spawn_blocking(move || profile::describe(&engine, &name, &pre)).await;
             let panicked = |_| LoadError::Link("the engine panicked".to_owned());
-            Linked::Profiles(described.map_err(panicked)??)
+            let (profiles, used) = described.map_err(panicked)??;
+            listed.used = Some(used);
+            Linked::Profiles(profiles)
         }
     };
     listed.offers = Ok(match &linked {
@@ -314,7 +357,7 @@ async fn link(
 
 fn sealed(
     engine: &Engine,
-    component: &wasmtime::component::Component,
+    component: &Component,
 ) -> wasmtime::Result<wasmtime::component::InstancePre<guard::Sealed>> {
     guard::sealed_linker(engine)?.instantiate_pre(component)
 }

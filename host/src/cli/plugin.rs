@@ -53,7 +53,7 @@ pub(super) async fn load_for_listing(
 }
 
 fn line(listed: &Listed) -> String {
-    let Listed { name, source, role, powers, offers, bytes } = listed;
+    let Listed { name, source, role, powers, offers, bytes, used: _ } = listed;
     let role = role.map_or("?".to_owned(), |role| role.to_string());
     let size = format!("{} kB", bytes.div_ceil(1000));
     let head = format!("{name:<12} {role:<8} {size:>8}  {source}");

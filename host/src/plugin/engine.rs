@@ -164,6 +164,13 @@ pub(super) struct Meter {
     pub(super) exceeded: bool,
 }
 
+impl Meter {
+    /// The memory of the store now, which is the most it had.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.used_bytes
+    }
+}
+
 impl ResourceLimiter for Meter {
     fn memory_growing(
         &mut self,

@@ -8,6 +8,7 @@ mod process;
 mod state;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,9 +36,18 @@ pub(super) struct CallState {
     pub(super) altered: bool,
     /// A command was started: what it changed is unknown.
     pub(super) executed: bool,
+    /// How often each power was called.
+    pub(super) powers: BTreeMap<&'static str, u32>,
 }
 
 impl CallState {
+    /// Counts a call of a power.
+    fn calls(&mut self, power: &'static str) -> &mut CallState {
+        let calls = self.powers.entry(power).or_default();
+        *calls = calls.saturating_add(1);
+        self
+    }
+
     /// Refuses what the called tool did not declare.
     fn require(&self, effect: Effects, doing: &str) -> Result<(), Fault> {
         if self.effects.contains(effect) {
@@ -96,16 +106,22 @@ pub(super) fn link(
     for power in powers {
         match *power {
             "workspace-read" => {
-                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-read")
+                })?;
             }
             "workspace-write" => {
-                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-write")
+                })?;
             }
             "process" => {
-                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("process")
+                })?;
             }
             "state" => {
-                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state.calls("state"))?;
             }
             other => unreachable!("`{other}` is not in the list of powers"),
         }
