@@ -30,9 +30,10 @@ pub use anatomy::{Anatomy, Named};
 pub use breakage::{Breakage, Cause};
 pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};
+pub use guard::FUEL as GUARD_FUEL;
 pub use guard::{Checked, Guard, Refused};
 pub use load::{FILE_BYTES, LoadError, POWERS, Role, VERSION};
-pub use profile::Profile;
+pub use profile::{FUEL as DESCRIBE_FUEL, Profile};
 pub(crate) use schema::ends_early;
 pub use sink::Line;
 pub use tool::{End, Input, Ran, Told, Tool, named_paths};
@@ -225,7 +226,9 @@ impl Source {
                     let unreadable = |source| LoadError::Unreadable { path: shown.clone(), source };
                     (shown.clone(), read(path).map(Code::File).map_err(unreadable))
                 }
-                (None, Some(plugin)) => ("built in".to_owned(), Ok(Code::File(plugin.bytes.to_vec()))),
+                (None, Some(plugin)) => {
+                    ("built in".to_owned(), Ok(Code::File(plugin.bytes.to_vec())))
+                }
                 (None, None) => ("nowhere".to_owned(), Err(LoadError::Unknown(name.to_owned()))),
             };
             let role = plugin.map(|plugin| match plugin.role {

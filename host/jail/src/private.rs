@@ -3,6 +3,8 @@
 //! A [`PrivateDir`] belongs to the user the server runs as and is closed to everyone else. It has
 //! nothing to do with a workspace: no path of a model ever comes here.
 
+mod stage;
+
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use tokio::task::spawn_blocking;
-use wasmtime::component::Component;
 use wasmparser::{Parser, Payload};
+use wasmtime::component::Component;
 
 use super::engine::Engine;
 use super::load::{self, LoadError, POWERS, Role};

@@ -19,7 +19,7 @@ use crate::wit::guard_world::GuardPluginPre;
 use crate::wit::{Denial, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
-pub(super) const FUEL: u64 = 500_000_000;
+pub const FUEL: u64 = 500_000_000;
 
 /// Backstop in epoch ticks (2 s): fuel stops a guard long before, but fuel does not tick while
 /// the machine is short of processors.
@@ -222,11 +222,7 @@ impl Loaded {
     }
 
     /// One check in an instance of its own, on this thread.
-    fn check(
-        &self,
-        proposal: &Proposal,
-        ticks: u64,
-    ) -> (Result<Option<Denial>, Breakage>, Used) {
+    fn check(&self, proposal: &Proposal, ticks: u64) -> (Result<Option<Denial>, Breakage>, Used) {
         let mut store = Sealed::store(&self.engine, &self.name, FUEL, ticks);
         let started = Instant::now();
         let mut gauge = Gauge::start(FUEL);

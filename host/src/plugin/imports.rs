@@ -121,7 +121,9 @@ pub(super) fn link(
                 })?;
             }
             "state" => {
-                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state.calls("state"))?;
+                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("state")
+                })?;
             }
             other => unreachable!("`{other}` is not in the list of powers"),
         }

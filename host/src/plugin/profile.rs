@@ -18,7 +18,7 @@ use crate::wit::Description;
 use crate::wit::profile_world::ProfilePluginPre;
 
 /// Fuel of one call of a profile.
-pub(super) const FUEL: u64 = 4_000_000_000;
+pub const FUEL: u64 = 4_000_000_000;
 
 /// Backstop in epoch ticks (5 s).
 const BACKSTOP_TICKS: u64 = 500;
