@@ -31,6 +31,18 @@ pub(super) fn start(level: &str, format: LogFormat, redactor: Redactor) -> anyho
     Ok(())
 }
 
+/// Starts logging what plugins say, all of it and nothing else, for a person who tries one out.
+pub(super) fn start_for_plugins(redactor: Redactor) {
+    let redacting = Redacting(Arc::new(redactor));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new("off,harness::plugin::sink=trace"))
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .with_writer(redacting);
+    let _ = subscriber.try_init();
+}
+
 struct Redacting(Arc<Redactor>);
 
 impl<'a> MakeWriter<'a> for Redacting {

@@ -10,6 +10,8 @@ mod figures;
 mod inspect;
 mod project;
 mod proposals;
+mod run;
+mod test;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,6 +40,10 @@ pub(super) enum PluginCommand {
     List(Configured),
     /// Find what is wrong with a plugin, and how to mend it
     Check(check::CheckArgs),
+    /// Try a plugin out on a table of rows: inputs, and what should come of them
+    Test(test::TestArgs),
+    /// Call one tool of a plugin, without a model
+    Run(run::RunArgs),
     /// Say what a component is and wants, before anybody grants it anything
     Inspect(inspect::InspectArgs),
 }
@@ -47,6 +53,8 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     match command {
         PluginCommand::List(flags) => list(&flags).await,
         PluginCommand::Check(args) => check::run(args).await,
+        PluginCommand::Test(args) => test::run(args).await,
+        PluginCommand::Run(args) => run::run(args).await,
         PluginCommand::Inspect(args) => inspect::run(args).await,
     }
 }

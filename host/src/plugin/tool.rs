@@ -112,6 +112,18 @@ pub struct Told {
     pub exit_code: Option<i32>,
 }
 
+impl Told {
+    /// What a model reads, with a line for each image.
+    pub fn as_read(&self) -> String {
+        let image = |image: &Image| {
+            let Image { media_type, width, height, .. } = image;
+            format!("[image: {}, {width} x {height}]", media_type.as_str())
+        };
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        text.into_iter().chain(self.images.iter().map(image)).collect::<Vec<_>>().join("\n")
+    }
+}
+
 impl Ran {
     /// The host's own code panicked under a call: what it changed is unknown.
     pub fn panicked(plugin: &str, what: &str) -> Ran {

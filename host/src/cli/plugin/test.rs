@@ -20,6 +20,7 @@ use super::project::{Project, read_text};
 use crate::cli::{boot, environment};
 use crate::plugin::{Plugins, Role};
 use table::Row;
+pub(super) use tool::show;
 
 /// What to test.
 #[derive(Args)]

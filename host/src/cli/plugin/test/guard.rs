@@ -86,7 +86,8 @@ pub(super) async fn hold(bench: &Bench, rows: &[Row], tally: &mut Tally) -> anyh
 
 async fn count(guard: &Guard, proposal: &mut Proposal, name: &str, tally: &mut Tally) {
     let checked = guard.measure(proposal).await;
-    let miss = checked.broken.map(|broken| Miss::new("a verdict", format!("it broke: {}", broken.what())));
+    let miss =
+        checked.broken.map(|broken| Miss::new("a verdict", format!("it broke: {}", broken.what())));
     tally.count(&format!("holds: {name}"), miss.as_slice());
 }
 
@@ -121,7 +122,9 @@ fn effects(names: &[String]) -> anyhow::Result<Effects> {
         let Some((_, effect)) = EFFECTS.into_iter().find(|(known, _)| known == name) else {
             let near = nearest(name, EFFECTS.into_iter().map(|(known, _)| known));
             let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-            anyhow::bail!("`effects`: `{name}` is none of `read`, `write`, `execute`, `network`{near}");
+            anyhow::bail!(
+                "`effects`: `{name}` is none of `read`, `write`, `execute`, `network`{near}"
+            );
         };
         effects |= effect;
     }

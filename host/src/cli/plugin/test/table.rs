@@ -150,31 +150,52 @@ fn called(row: &toml::Value) -> String {
 
 fn parse_row(row: &toml::Value) -> anyhow::Result<Row> {
     let table = row.as_table().ok_or_else(|| anyhow!("expected a table"))?;
-    let kinds = [("tool", &TOOL[..], &OF_TOOL[..]), ("call", &GUARD, &OF_GUARD),
-        ("profile", &PROFILE, &OF_PROFILE)];
+    let kinds = [
+        ("tool", &TOOL[..], &OF_TOOL[..]),
+        ("call", &GUARD, &OF_GUARD),
+        ("profile", &PROFILE, &OF_PROFILE),
+    ];
     let of_kind: Vec<_> = kinds.into_iter().filter(|(key, ..)| table.contains_key(*key)).collect();
     let [(_, keys, expectations)] = of_kind.as_slice() else {
         let keys = [&TOOL[..], &GUARD, &PROFILE];
         known(table, &[&ROW, keys[0], keys[1], keys[2]])?;
-        bail!("expected one of `tool`, `call` (for a guard) and `profile`, found {}", of_kind.len());
+        bail!(
+            "expected one of `tool`, `call` (for a guard) and `profile`, found {}",
+            of_kind.len()
+        );
     };
     known(table, &[&ROW, keys])?;
-    for (key, inner) in
-        [("call", &CALL[..]), ("earlier", &EARLIER), ("commands", &COMMAND), ("expect", expectations)]
-    {
+    for (key, inner) in [
+        ("call", &CALL[..]),
+        ("earlier", &EARLIER),
+        ("commands", &COMMAND),
+        ("expect", expectations),
+    ] {
         for part in parts(table.get(key)) {
             known(part, &[inner]).with_context(|| format!("`{key}`"))?;
         }
     }
-    let row: Row = row.clone().try_into().map_err(|err: toml::de::Error| {
-        anyhow!("{}", err.message())
-    })?;
-    ensure!(is_expected(&row.expect), "`expect` names nothing: a row that expects nothing holds always");
+    let row: Row =
+        row.clone().try_into().map_err(|err: toml::de::Error| anyhow!("{}", err.message()))?;
+    ensure!(
+        is_expected(&row.expect),
+        "`expect` names nothing: a row that expects nothing holds always"
+    );
+    let Expect { fault, denied, passes, text, .. } = &row.expect;
+    ensure!(
+        row.tool.is_none() || text.is_none() || fault.is_some(),
+        "`text` is part of a fault's message: name the `fault` too"
+    );
+    ensure!(
+        !(*passes == Some(true) && (denied.is_some() || text.is_some())),
+        "`passes` and a denial exclude each other"
+    );
     Ok(row)
 }
 
 fn is_expected(expect: &Expect) -> bool {
-    let Expect { outcome, outcome_is, fault, denied, passes, text, files, quirks, matches } = expect;
+    let Expect { outcome, outcome_is, fault, denied, passes, text, files, quirks, matches } =
+        expect;
     let texts = [outcome, outcome_is, fault, denied, text];
     texts.into_iter().any(Option::is_some)
         || *passes == Some(true)

@@ -59,7 +59,7 @@ pub(super) async fn try_row(
             };
             let (lines, _unheard) = unbounded_channel();
             match tool.run(&call, &workspace, deadline, lines).await.end {
-                End::Outcome(told) => Came::Outcome(told.shown()),
+                End::Outcome(told) => Came::Outcome(told.as_read()),
                 End::Fault(fault) => {
                     Came::Fault { kind: fault_word(fault.kind), text: fault_text(&fault) }
                 }
@@ -105,7 +105,7 @@ pub(super) fn put(stage: &Stage, files: &BTreeMap<String, Content>) -> anyhow::R
 }
 
 /// Notes that the model was shown every line of these files.
-pub(in crate::cli::plugin) fn show(workspace: &Workspace, paths: &[String]) -> anyhow::Result<()> {
+pub(crate) fn show(workspace: &Workspace, paths: &[String]) -> anyhow::Result<()> {
     let Workspace { jail, seen, .. } = workspace;
     for path in paths {
         let shown = jail.parse(path).and_then(|parsed| {
@@ -128,14 +128,18 @@ fn compare(came: &Came, expect: &Expect) -> Option<Miss> {
     let (holds, expected) = match (fault, outcome_is, outcome) {
         (Some(wanted), ..) => {
             let part = text.as_deref().unwrap_or_default();
-            let holds = matches!(came, Came::Fault { kind, text } if kind == wanted && text.contains(part));
+            let holds =
+                matches!(came, Came::Fault { kind, text } if kind == wanted && text.contains(part));
             let with = text.as_ref().map(|text| format!(" with `{text}`")).unwrap_or_default();
             (holds, format!("the fault `{wanted}`{with}"))
         }
         (None, Some(whole), _) => {
             let holds = matches!(came, Came::Outcome(text) if text == whole);
             if let (false, Came::Outcome(text)) = (holds, came) {
-                return Some(Miss::new("the outcome as it is in the table", diff(whole, text)));
+                return Some(Miss::new(
+                    "the outcome as it is in the table",
+                    diff("outcome", whole, text),
+                ));
             }
             (holds, format!("the outcome\n{whole}"))
         }
@@ -157,7 +161,7 @@ fn compare_file(jail: &Jail, path: &str, expected: &After) -> Option<Miss> {
     match (expected, there) {
         (After::Text(text), Ok(there)) if *text == there => None,
         (After::Text(text), Ok(there)) => {
-            Some(Miss::new(format!("`{path}` as it is in the table"), diff(text, &there)))
+            Some(Miss::new(format!("`{path}` as it is in the table"), diff(path, text, &there)))
         }
         (After::Text(_), there) => {
             Some(Miss::new(format!("a file `{path}`"), there.map_or_else(none, |text| text)))
@@ -171,7 +175,7 @@ fn compare_file(jail: &Jail, path: &str, expected: &After) -> Option<Miss> {
 }
 
 /// The lines that differ: `-` expected, `+` what came.
-fn diff(expected: &str, got: &str) -> String {
-    let diff = unified_diff(expected, got);
+fn diff(name: &str, expected: &str, got: &str) -> String {
+    let diff = unified_diff(name, Some(expected.as_bytes()), Some(got.as_bytes()));
     format!("another one; `-` was expected, `+` came\n{}", diff.trim_end())
 }
