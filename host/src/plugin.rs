@@ -26,7 +26,7 @@ use harness_bundle as bundle;
 use tokio::task::spawn_blocking;
 use wasmtime::component::Component;
 
-pub use anatomy::{Anatomy, Named};
+pub use anatomy::Anatomy;
 pub use breakage::{Breakage, Cause};
 pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};

@@ -105,7 +105,14 @@ impl Jail {
             }
         }
         roots.dedup();
-        Ok(Jail { dir, root: canonical, roots, spill_dir, unfinished: None, scope: Scope::default() })
+        Ok(Jail {
+            dir,
+            root: canonical,
+            roots,
+            spill_dir,
+            unfinished: None,
+            scope: Scope::default(),
+        })
     }
 
     /// The same workspace, of which no more than `scope` can be reached. Outputs that were spilled can

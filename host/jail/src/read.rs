@@ -73,7 +73,8 @@ impl Jail {
             };
             let name = name.to_string_lossy();
             let is_directory = stat.kind == EntryKind::Directory;
-            if path.inside_spill().is_none() && !self.shows(&join(&place.real, &name), is_directory) {
+            if path.inside_spill().is_none() && !self.shows(&join(&place.real, &name), is_directory)
+            {
                 continue;
             }
             let below = if path.is_root() { name.into_owned() } else { format!("{path}/{name}") };

@@ -23,20 +23,11 @@ pub struct Anatomy {
     pub imports: Vec<String>,
     /// Of these, what needs a grant, in the order of [`POWERS`].
     pub powers: Vec<&'static str>,
-    /// Core modules in it, and how many of these name their functions.
-    pub modules: Named,
+    /// It names its functions, so that a trap can.
+    pub has_names: bool,
     /// How long compiling took.
     pub compiling: Duration,
     pub(super) component: Component,
-}
-
-/// Core modules of a component.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Named {
-    /// All of them.
-    pub all: usize,
-    /// Those with a name section, from which a trap's functions get their names.
-    pub with_names: usize,
 }
 
 impl Anatomy {
@@ -68,28 +59,32 @@ impl Anatomy {
             role: load::read_version(engine, &component),
             imports,
             powers,
-            modules: named(bytes),
+            has_names: has_names(bytes),
             compiling,
             component,
         })
     }
 }
 
-/// Counts the core modules of a component, and those with a name section.
-fn named(bytes: &[u8]) -> Named {
-    let mut named = Named::default();
-    // Whether the section that comes next is one of a core module, for each nesting.
-    let mut in_module = Vec::new();
+/// Whether the largest core module has a name section: it is the plugin's own code, while the small
+/// ones around it are adapters.
+fn has_names(bytes: &[u8]) -> bool {
+    // What is open now, the innermost last: the size of a module, None for a component.
+    let mut open = Vec::new();
+    let (mut largest, mut named) = (0, false);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload {
-            Ok(Payload::ModuleSection { .. }) => {
-                named.all += 1;
-                in_module.push(true);
+            Ok(Payload::ModuleSection { unchecked_range, .. }) => {
+                let size = unchecked_range.len();
+                open.push(Some(size));
+                if size > largest {
+                    (largest, named) = (size, false);
+                }
             }
-            Ok(Payload::ComponentSection { .. }) => in_module.push(false),
-            Ok(Payload::End(_)) => drop(in_module.pop()),
+            Ok(Payload::ComponentSection { .. }) => open.push(None),
+            Ok(Payload::End(_)) => drop(open.pop()),
             Ok(Payload::CustomSection(section)) if section.name() == "name" => {
-                named.with_names += usize::from(in_module.last() == Some(&true));
+                named |= open.last() == Some(&Some(largest));
             }
             Ok(_) => {}
             // The engine took it already; what is odd behind that is not for us to say.

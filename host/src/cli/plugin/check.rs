@@ -145,7 +145,9 @@ async fn look(
     };
     findings.push(of_names(anatomy));
     let granted = grants.or_else(|| table.as_ref().and_then(|table| table.grants.clone()));
-    findings.extend(of_grants(&name, &bench, granted.as_deref()));
+    if role == Some(Role::Tool) {
+        findings.extend(of_grants(&name, &bench, granted.as_deref()));
+    }
     let config = table.map(|table| table.config).unwrap_or_else(Map::new);
     let granted = granted.unwrap_or_else(|| bench.all_grants());
     let plugins = bench.load(config.clone(), granted.clone()).await?;
@@ -191,8 +193,7 @@ fn of_role(role: Role, version: &str, said: Option<&str>) -> Finding {
 }
 
 fn of_names(anatomy: &Anatomy) -> Finding {
-    let modules = anatomy.modules;
-    if modules.with_names > 0 {
+    if anatomy.has_names {
         return Finding::fine("names", "there: a trap names its functions");
     }
     Finding::advice(

@@ -35,6 +35,9 @@ pub(super) fn fuel(fuel: u64) -> String {
 /// `1.2 %`.
 pub(super) fn share(part: u64, whole: u64) -> String {
     let tenths = u128::from(part) * 1_000 / u128::from(whole.max(1));
+    if tenths == 0 && part > 0 {
+        return "less than 0.1 %".to_owned();
+    }
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
@@ -52,6 +55,7 @@ mod tests {
         check(time(Duration::from_micros(12_345)), "12.3 ms");
         check(fuel(1_234_567), "1.235 million instructions");
         check(share(5, 1_000), "0.5 %");
+        check(share(1, 100_000), "less than 0.1 %");
         check(share(3, 0), "300.0 %");
     }
 }

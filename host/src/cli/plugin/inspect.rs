@@ -72,10 +72,9 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn names(anatomy: &Anatomy) -> &'static str {
-    match (anatomy.modules.with_names, anatomy.modules.all) {
-        (0, _) => "none: a trap names no functions",
-        (some, all) if some < all => "in some of its modules",
-        _ => "there: a trap names its functions",
+    match anatomy.has_names {
+        true => "there: a trap names its functions",
+        false => "none: a trap names no functions",
     }
 }
 

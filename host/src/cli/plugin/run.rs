@@ -182,7 +182,8 @@ async fn call_it(tool: &Tool, call: &Call, workspace: &Arc<Workspace>, deadline:
 fn tell(ran: &Ran, compiling: Duration) -> anyhow::Result<()> {
     let failed = match &ran.end {
         End::Outcome(told) => {
-            println!("{}", told.as_read());
+            let text = told.as_read();
+            println!("{}", text.strip_suffix('\n').unwrap_or(&text));
             eprintln!("summary    {}", told.summary);
             if let Some(data) = &told.data {
                 eprintln!("data       {data}");

@@ -86,7 +86,10 @@ pub(super) async fn run(args: TestArgs) -> anyhow::Result<()> {
     let mut tally = Tally::default();
     for (number, row) in (1..).zip(&rows) {
         let name = row.name.clone().unwrap_or_else(|| format!("row {number}"));
-        let misses = try_row(&bench, row).await.with_context(|| name.clone())?;
+        let misses = match try_row(&bench, row).await {
+            Ok(misses) => misses,
+            Err(err) => vec![Miss::new("a row that can be tried", format!("{err:#}"))],
+        };
         tally.count(&name, &misses);
     }
     if is_guard {

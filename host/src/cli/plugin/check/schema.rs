@@ -16,7 +16,7 @@ const DESCRIPTION_BYTES: usize = 4 << 10;
 const NAME_LETTERS: usize = 40;
 
 /// Milliseconds beyond which a time-out is hardly meant.
-const LONG_MS: u32 = 600_000;
+const LONG_MS: u32 = 900_000;
 
 /// Less time than this is hardly enough to start in, in milliseconds.
 const SHORT_MS: u32 = 10;
@@ -217,7 +217,7 @@ mod tests {
         let spec = with(&|spec| spec.timeout_ms = 5);
         check(&spec, Weight::Problem, "5 ms", "milliseconds");
         let spec = with(&|spec| spec.timeout_ms = 3_600_000);
-        check(&spec, Weight::Advice, "3600 s", "600 s");
+        check(&spec, Weight::Advice, "3600 s", "900 s");
         let spec = with(&|spec| spec.timeout_argument = Some("paht".to_owned()));
         check(&spec, Weight::Problem, "no parameter", "did you mean `path`?");
         let spec = with(&|spec| spec.timeout_argument = Some("path".to_owned()));

@@ -12,7 +12,7 @@ use crate::cli::plugin::EFFECTS;
 use crate::cli::plugin::bench::{Bench, Stage, members};
 use crate::cli::plugin::proposals::{digest, odd, ordinary, past, proposal};
 use crate::nearest::nearest;
-use crate::plugin::{Checked, Guard, Plugins, named_paths};
+use crate::plugin::{Checked, Plugins, named_paths};
 use crate::wit::{Effects, PastCall, Proposal};
 use harness_jail::Shell;
 
@@ -68,27 +68,30 @@ fn compare(checked: &Checked, row: &Row) -> Option<Miss> {
 /// Every odd proposal, and every odd table, must leave the guard whole.
 pub(super) async fn hold(bench: &Bench, rows: &[Row], tally: &mut Tally) -> anyhow::Result<()> {
     let plugins = load_first(bench, rows).await?;
-    for (name, mut proposal) in odd() {
-        if let Some(guard) = plugins.guards().first() {
-            count(guard, &mut proposal, name, tally).await;
-        }
+    for (name, proposal) in odd() {
+        tally.count(&format!("holds: {name}"), &break_it(&plugins, vec![proposal]).await);
     }
     for (name, config) in odd_tables(rows) {
-        let plugins = bench.load_granted(config).await?;
-        for (_, mut proposal) in ordinary().into_iter().take(1) {
-            if let Some(guard) = plugins.guards().first() {
-                count(guard, &mut proposal, &name, tally).await;
-            }
-        }
+        let proposals = ordinary().into_iter().map(|(_, proposal)| proposal).collect();
+        let misses = match bench.load_granted(config).await {
+            Ok(plugins) => break_it(&plugins, proposals).await,
+            Err(err) => vec![Miss::new("a guard that loads", format!("{err:#}"))],
+        };
+        tally.count(&format!("holds: {name}"), &misses);
     }
     Ok(())
 }
 
-async fn count(guard: &Guard, proposal: &mut Proposal, name: &str, tally: &mut Tally) {
-    let checked = guard.measure(proposal).await;
-    let miss =
-        checked.broken.map(|broken| Miss::new("a verdict", format!("it broke: {}", broken.what())));
-    tally.count(&format!("holds: {name}"), miss.as_slice());
+/// Shows the guard each proposal, until it breaks.
+async fn break_it(plugins: &Plugins, proposals: Vec<Proposal>) -> Vec<Miss> {
+    for mut proposal in proposals {
+        for guard in plugins.guards() {
+            if let Some(broken) = guard.measure(&mut proposal).await.broken {
+                return vec![Miss::new("a verdict", format!("it broke: {}", broken.what()))];
+            }
+        }
+    }
+    Vec::new()
 }
 
 /// Tables that a person may write by mistake: an empty one, and each setting of the rows with values
