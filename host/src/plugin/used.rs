@@ -16,7 +16,8 @@ pub struct Used {
     pub instantiating: Duration,
     /// The question itself, what the host did for it included.
     pub answering: Duration,
-    /// Instructions, in fuel units; those of making the instance included.
+    /// Instructions, in fuel units; those of making the instance included. Of a call that the clock
+    /// stopped, those up to its last question to the host.
     pub fuel: u64,
     /// Memory of the new instance, in bytes.
     pub memory_at_start_bytes: usize,

@@ -173,7 +173,13 @@ async fn call_it(tool: &Tool, call: &Call, workspace: &Arc<Workspace>, deadline:
         tokio::select! {
             biased;
             Some(line) = progress.recv() => eprintln!("progress   {}", line.message),
-            ran = &mut running => return ran,
+            ran = &mut running => {
+                // What it showed last came in the moment in which it ended.
+                while let Ok(line) = progress.try_recv() {
+                    eprintln!("progress   {}", line.message);
+                }
+                return ran;
+            }
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) async fn of_guard(plugins: &Plugins) -> Vec<Finding> {
                 format!("shown {name}, it broke: {}", broken.what()),
                 "mend it: a guard that breaks refuses every such call",
             ));
-            continue;
+            break;
         }
         if first.refused != second.refused {
             varies = Some(name);
