@@ -5,6 +5,7 @@
 
 mod check;
 mod inspect;
+mod logs;
 mod run;
 mod test;
 
@@ -36,11 +37,17 @@ impl Desk {
     }
 
     /// Puts a file there, with the directories it needs.
-    fn put(&self, name: &str, text: &str) -> String {
+    fn put(&self, name: &str, text: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
+    }
+
+    /// Puts a configuration there that has the component as the plugin of the same name.
+    fn configure(&self, name: &str, table: &str) {
+        let path = self.path(&format!("{name}.wasm"));
+        let text = format!("[plugin.{name}]\npath = \"{}\"\n{table}\n", path.display());
+        self.put("harness.toml", &text);
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod figures;
 mod inspect;
+mod logs;
 mod project;
 mod proposals;
 mod run;
@@ -44,6 +45,8 @@ pub(super) enum PluginCommand {
     Test(test::TestArgs),
     /// Call one tool of a plugin, without a model
     Run(run::RunArgs),
+    /// Print what a plugin said while servers ran
+    Logs(logs::LogsArgs),
     /// Say what a component is and wants, before anybody grants it anything
     Inspect(inspect::InspectArgs),
 }
@@ -55,6 +58,7 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
         PluginCommand::Check(args) => check::run(args).await,
         PluginCommand::Test(args) => test::run(args).await,
         PluginCommand::Run(args) => run::run(args).await,
+        PluginCommand::Logs(args) => logs::run(args),
         PluginCommand::Inspect(args) => inspect::run(args).await,
     }
 }

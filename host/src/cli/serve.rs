@@ -23,7 +23,7 @@ const SWEEPING: Duration = Duration::from_secs(6 * 60 * 60);
 pub(super) async fn run(loaded: Loaded) -> anyhow::Result<()> {
     let config = &loaded.config;
     let redactor = boot::redactor(boot::secrets(config), &loaded.environment);
-    log::start(&config.log_level, config.log_format, redactor)?;
+    log::start(&config.log_level, config.log_format, redactor, &config.state_dir)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

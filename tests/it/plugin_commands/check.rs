@@ -95,7 +95,7 @@ problem  load         imports `workspace-write`, which it was not granted
         Some("1 problem(s)"),
     );
     let desk = Desk::with("files");
-    desk.put("harness.toml", "[plugin.files]\ngrants = [\"workspace-read\", \"state\"]\n");
+    desk.configure("files", "grants = [\"workspace-read\", \"state\"]");
     check_at(
         &desk,
         &["check", "@/files.wasm", "--config", "@/harness.toml"],
@@ -147,7 +147,7 @@ fn a_guard_that_breaks_on_an_ordinary_proposal() {
     assert!(said.out.contains(problem) && said.out.contains("`do` is in the configuration"));
     assert_eq!((said.ok, said.err.as_str()), (false, "error: 1 problem(s)\n"));
     // In a configuration that it can work with it does not.
-    desk.put("harness.toml", "[plugin.misbehave-guard]\nconfig = { do = \"deny\" }\n");
+    desk.configure("misbehave-guard", "config = { do = \"deny\" }");
     let args = ["check", "@/misbehave-guard.wasm", "--config", "@/harness.toml"];
     check_at(&desk, &args, "", None);
 }
@@ -158,10 +158,10 @@ fn a_tool_that_models_stumble_over() {
     let schema =
         r#"{"type":"object","required":["lines"],"properties":{"file":{"type":"string"}}}"#;
     let table = format!(
-        "[plugin.misbehave-tool]\nconfig = {{ offer = \"Odd\", schema = '{schema}' }}\n\
-         grants = [\"workspace-write\", \"process\", \"state\"]\n"
+        "config = {{ offer = \"Odd\", schema = '{schema}' }}\n\
+         grants = [\"workspace-write\", \"process\", \"state\"]"
     );
-    desk.put("harness.toml", &table);
+    desk.configure("misbehave-tool", &table);
     let args = ["check", "@/misbehave-tool.wasm", "--config", "@/harness.toml"];
     let said = desk.run(&args, &[]);
     let about_it: String = said
@@ -176,7 +176,7 @@ advice   name         tool `Odd`: long or in capitals
 problem  schema       tool `Odd`: parameter `file` has no description
                       mend: add `\"description\"`: what it means, and an example where that helps
 problem  schema       tool `Odd`: `required` names `lines`, which is no parameter
-                      mend: did you mean `file`?
+                      mend: describe `lines` in `properties`, or leave it out there
 advice   schema       tool `Odd`: parameters that it does not know are let through
                       mend: add `\"additionalProperties\": false`, so that a misspelt one is told
 advice   paths        tool `Odd`: `file` looks like a path, and guards are not told of it
@@ -185,14 +185,14 @@ advice   paths        tool `Odd`: `file` looks like a path, and guards are not t
     assert_eq!(about_it, expected, "{}", said.out);
     assert!(said.out.contains("it imports `process`, and no tool declares `execute`"));
     assert_eq!((said.ok, said.err.as_str()), (false, "error: 2 problem(s)\n"));
-    desk.put("harness.toml", &table.replace("\"object\"", "\"objekt\""));
+    desk.configure("misbehave-tool", &table.replace("\"object\"", "\"objekt\""));
     check_at(
         &desk,
         &args,
         "problem  load         tool `Odd`: input schema must have `\"type\": \"object\"`\n",
         Some("1 problem(s)"),
     );
-    desk.put("harness.toml", &table.replace("\"string\"", "\"text\""));
+    desk.configure("misbehave-tool", &table.replace("\"string\"", "\"text\""));
     let said = desk.run(&args, &[]);
     let invalid = "tool `Odd`: input schema is not valid JSON Schema 2020-12: ";
     assert!(!said.ok && said.out.contains(invalid), "{}", said.out);

@@ -26,8 +26,8 @@ fn a_call_shows_what_a_model_reads_and_what_it_used() {
     check(
         &desk,
         &with(&["read", r#"{"path": "a.txt", "limit": "1"}"#]),
-        "1\tone\n[lines 1-1 of 2; continue with offset 2]\n",
-        "mended     `limit` was read as integer\nsummary    read `a.txt`, 1 of 2 lines\n{figures}\
+        "1\tone\n[lines 1-1 of 2; go on with offset 2]\n",
+        "mended     `limit` was read as integer\nsummary    read `a.txt`, 1 line\n{figures}\
          powers     workspace-read 3\n",
         true,
     );
@@ -65,8 +65,7 @@ fn nothing_runs_without_a_grant() {
                [\"workspace-read\", \"workspace-write\"]; or give `--grants \
                workspace-read,workspace-write` to this command\n";
     check(&desk, &["@/files.wasm", "read"], "", why, false);
-    let config = "[plugin.files]\ngrants = [\"workspace-read\", \"workspace-write\"]\n";
-    desk.put("harness.toml", config);
+    desk.configure("files", "grants = [\"workspace-read\", \"workspace-write\"]");
     desk.put("ws/a.txt", "one\n");
     let call = ["@/files.wasm", "read", r#"{"path": "a.txt"}"#, "--workspace", "@/ws"];
     check(

@@ -115,7 +115,6 @@ FAILED  another text
         -done
         \\ No newline at end of file
         +created `a.txt` (8 bytes, 2 lines)
-        \\ No newline at end of file
         expected: `a.txt` as it is in the table
         got:      another one; `-` was expected, `+` came
         --- a/a.txt

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use harness_jail::{look_at_directory, read_capped};
+use harness_jail::read_capped;
 
 use crate::plugin::FILE_BYTES;
 
@@ -39,8 +39,7 @@ impl Project {
     ///
     /// For its author: what is missing, and how it comes about.
     pub(super) fn open(path: &Path) -> anyhow::Result<Project> {
-        let is_folder = look_at_directory(path).is_ok_and(|found| found.exists);
-        if !is_folder {
+        if !path.is_dir() {
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             let name = name.unwrap_or_default();
             let bytes = read_component(path)?;

@@ -63,8 +63,8 @@ impl Tally {
         self.failed += 1;
         println!("FAILED  {name}");
         for Miss { expected, got } in misses {
-            println!("        expected: {}", expected.replace('\n', "\n        "));
-            println!("        got:      {}", got.replace('\n', "\n        "));
+            println!("        expected: {}", expected.trim_end().replace('\n', "\n        "));
+            println!("        got:      {}", got.trim_end().replace('\n', "\n        "));
         }
     }
 }
