@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use serde_json::Map;
 
 use super::bench::Bench;
 use super::figures;
@@ -148,7 +147,7 @@ async fn look(
     if role == Some(Role::Tool) {
         findings.extend(of_grants(&name, &bench, granted.as_deref()));
     }
-    let config = table.map(|table| table.config).unwrap_or_else(Map::new);
+    let config = table.map(|table| table.config).unwrap_or_default();
     let granted = granted.unwrap_or_else(|| bench.all_grants());
     let plugins = bench.load(config.clone(), granted.clone()).await?;
     let Some(listed) = plugins.listed().first() else { return Ok(findings) };

@@ -13,7 +13,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use serde_json::Map;
 
 use super::bench::Bench;
 use super::project::{Project, read_text};
@@ -118,6 +117,6 @@ async fn try_row(bench: &Bench, row: &Row) -> anyhow::Result<Vec<Miss>> {
 
 /// The plugin without a table in the configuration, or with that of the first row.
 async fn load_first(bench: &Bench, rows: &[Row]) -> anyhow::Result<Plugins> {
-    let config = rows.first().map(|row| row.config.clone()).unwrap_or_else(Map::new);
+    let config = rows.first().map(|row| row.config.clone()).unwrap_or_default();
     bench.load_granted(config).await
 }

@@ -164,7 +164,7 @@ fn compare_file(jail: &Jail, path: &str, expected: &After) -> Option<Miss> {
             Some(Miss::new(format!("`{path}` as it is in the table"), diff(path, text, &there)))
         }
         (After::Text(_), there) => {
-            Some(Miss::new(format!("a file `{path}`"), there.map_or_else(none, |text| text)))
+            Some(Miss::new(format!("a file `{path}`"), there.unwrap_or_else(none)))
         }
         (After::There(true), Ok(_)) | (After::There(false), Err(_)) => None,
         (After::There(true), Err(_)) => Some(Miss::new(format!("a file `{path}`"), "none")),
