@@ -14,6 +14,7 @@ mod profile;
 mod schema;
 mod sink;
 mod tool;
+mod wasi;
 mod workspace;
 
 use std::collections::BTreeMap;
@@ -58,6 +59,8 @@ pub struct Listed {
     pub role: Option<Role>,
     /// The powers it imports and was granted.
     pub powers: Vec<&'static str>,
+    /// It imports WASI, as languages with a runtime do, and got one that reaches nothing.
+    pub brings_runtime: bool,
     /// What it offers, or why it does not load.
     pub offers: Result<Vec<String>, String>,
     /// Size of the component, in bytes.
@@ -175,6 +178,7 @@ impl Listed {
             source: source.origin.clone(),
             role: source.role,
             powers: Vec::new(),
+            brings_runtime: false,
             offers: Ok(Vec::new()),
             bytes: 0,
         }
@@ -278,26 +282,26 @@ async fn link(
     let grants = source.config.grants.clone().unwrap_or_else(|| default_grants(source));
     load::check_grants(&source.name, &shape, &grants)?;
     listed.powers.clone_from(&shape.powers);
+    listed.brings_runtime = shape.brings_runtime;
 
     let name = source.name.as_str();
     let config = serde_json::Value::Object(source.config.config.clone()).to_string();
-    let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());
     let linked = match role {
         Role::Tool => {
-            let linker = imports::link(engine.wasmtime(), &shape.powers).map_err(not_linked)?;
-            let pre = linker.instantiate_pre(&component).map_err(not_linked)?;
-            let pre = ToolPluginPre::new(pre).map_err(not_linked)?;
+            let linker = imports::link(engine.wasmtime(), &shape.powers);
+            let pre = load::link(linker.map_err(LoadError::misfit)?, &component)?;
+            let pre = ToolPluginPre::new(pre).map_err(LoadError::misfit)?;
             let plugin = Arc::new(tool::ToolPlugin::new(engine, name, &config, pre));
             Linked::Tools(plugin.tools(scratch.clone()).await?)
         }
         Role::Guard => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = GuardPluginPre::new(pre).map_err(not_linked)?;
+            let pre = guard::sealed(engine, &component)?;
+            let pre = GuardPluginPre::new(pre).map_err(LoadError::misfit)?;
             Linked::Guard(Box::new(Guard::new(engine, name, &config, pre).await?))
         }
         Role::Profile => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = ProfilePluginPre::new(pre).map_err(not_linked)?;
+            let pre = guard::sealed(engine, &component)?;
+            let pre = ProfilePluginPre::new(pre).map_err(LoadError::misfit)?;
             let (engine, name) = (engine.clone(), name.to_owned());
             let described = spawn_blocking(move || profile::describe(&engine, &name, &pre)).await;
             let panicked = |_| LoadError::Link("the engine panicked".to_owned());
@@ -310,11 +314,4 @@ async fn link(
         Linked::Profiles(profiles) => profiles.iter().map(|p| p.name.clone()).collect(),
     });
     Ok(linked)
-}
-
-fn sealed(
-    engine: &Engine,
-    component: &wasmtime::component::Component,
-) -> wasmtime::Result<wasmtime::component::InstancePre<guard::Sealed>> {
-    guard::sealed_linker(engine)?.instantiate_pre(component)
 }

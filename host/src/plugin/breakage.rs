@@ -1,9 +1,11 @@
 //! A plugin that broke: what happened, told to its two readers.
 //!
-//! Causes come from the engine's trap codes and from our own flags, never from message text. The
-//! model gets one line it can act on, the person gets plugin, export, cause and the panic's own
-//! message. Never decides what a breakage means: for a tool it is a failed call, for a guard a
+//! Causes come from the engine's trap codes and from our own flags. The model gets one line it can
+//! act on; the person gets plugin, export, cause, where it was, what it used and the guest's own
+//! last words. Never decides what a breakage means: for a tool it is a failed call, for a guard a
 //! refusal.
+
+mod frames;
 
 use std::time::Duration;
 
@@ -11,6 +13,10 @@ use wasmtime::Trap;
 
 use super::engine::{MEMORY_BYTES, Meter};
 use super::sink::Sink;
+use super::wasi::{Exit, Stopped};
+
+/// Bytes of a guest's last words that are told.
+const WORDS_BYTES: usize = 1 << 10;
 
 /// Why a plugin's export did not return.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +33,19 @@ pub enum Cause {
     /// It was stopped by the clock.
     Time,
     /// It recursed too deep.
-    Stack,
+    Stack {
+        /// The function that was called again and again, if it has a name.
+        function: Option<String>,
+    },
+    /// It handed over more than the host takes in one call.
+    Data {
+        /// Bytes that are taken.
+        limit: usize,
+    },
+    /// It ended itself, as a program does and a plugin must not.
+    Exited(Exit),
+    /// It called what this host does not give to anybody's runtime.
+    Denied(String),
     /// The engine stopped it for another reason.
     Trap(String),
     /// An import or the instantiation failed: a fault of the host, or of the component's form.
@@ -36,7 +54,7 @@ pub enum Cause {
 
 /// A plugin that broke in the middle of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("plugin `{plugin}` broke in `{export}` after {} ms: {}", elapsed.as_millis(), self.what())]
+#[error("plugin `{plugin}` broke in `{export}` after {}{}: {}", self.used(), self.place(), self.what())]
 pub struct Breakage {
     /// The plugin's name in the configuration.
     pub plugin: String,
@@ -46,8 +64,27 @@ pub struct Breakage {
     pub cause: Cause,
     /// From the call to the end.
     pub elapsed: Duration,
-    /// The last error the plugin logged: for a panic, its message and place.
+    /// Instructions that it ran, in fuel units.
+    pub fuel: u64,
+    /// The most memory it had, in bytes.
+    pub memory_bytes: usize,
+    /// The functions it was in, the innermost first, as far as they have names and are its own.
+    pub frames: Vec<String>,
+    /// The last error the plugin logged, or else the end of what it printed: for a panic, its
+    /// message and place.
     pub last_words: Option<String>,
+}
+
+/// What is left in a store whose guest broke.
+pub(super) struct Remains<'a> {
+    pub(super) meter: &'a Meter,
+    pub(super) sink: &'a Sink,
+    /// In fuel units, as the store was given them.
+    pub(super) fuel_limit: u64,
+    pub(super) fuel_left: u64,
+    /// Bytes that the host takes in one call.
+    pub(super) handed_limit: usize,
+    pub(super) elapsed: Duration,
 }
 
 impl Breakage {
@@ -55,36 +92,18 @@ impl Breakage {
         plugin: &str,
         export: &'static str,
         error: &wasmtime::Error,
-        meter: &Meter,
-        sink: &Sink,
-        fuel_limit: u64,
-        elapsed: Duration,
+        remains: &Remains<'_>,
     ) -> Breakage {
-        let cause = match error.downcast_ref::<Trap>() {
-            _ if meter.exceeded => Cause::Memory,
-            Some(Trap::OutOfFuel) => Cause::Fuel { limit: fuel_limit },
-            Some(Trap::Interrupt) => Cause::Time,
-            Some(Trap::UnreachableCodeReached) => Cause::Panic,
-            Some(Trap::StackOverflow) => Cause::Stack,
-            Some(other) => Cause::Trap(other.to_string()),
-            None => Cause::Host(error.root_cause().to_string()),
-        };
-        Breakage { plugin: plugin.to_owned(), export, cause, elapsed, last_words: last_words(sink) }
+        let cause = cause(error, remains);
+        Breakage { frames: frames::names(error), ..Breakage::of(plugin, export, cause, remains) }
     }
 
     pub(super) fn out_of_time(
         plugin: &str,
         export: &'static str,
-        sink: &Sink,
-        elapsed: Duration,
+        remains: &Remains<'_>,
     ) -> Breakage {
-        Breakage {
-            plugin: plugin.to_owned(),
-            export,
-            cause: Cause::Time,
-            elapsed,
-            last_words: last_words(sink),
-        }
+        Breakage::of(plugin, export, Cause::Time, remains)
     }
 
     pub(super) fn of_host(plugin: &str, export: &'static str, what: &str) -> Breakage {
@@ -93,7 +112,23 @@ impl Breakage {
             export,
             cause: Cause::Host(what.to_owned()),
             elapsed: Duration::ZERO,
+            fuel: 0,
+            memory_bytes: 0,
+            frames: Vec::new(),
             last_words: None,
+        }
+    }
+
+    fn of(plugin: &str, export: &'static str, cause: Cause, remains: &Remains<'_>) -> Breakage {
+        Breakage {
+            plugin: plugin.to_owned(),
+            export,
+            cause,
+            elapsed: remains.elapsed,
+            fuel: remains.fuel_limit.saturating_sub(remains.fuel_left),
+            memory_bytes: remains.meter.used_bytes(),
+            frames: Vec::new(),
+            last_words: last_words(remains.sink),
         }
     }
 
@@ -110,7 +145,20 @@ impl Breakage {
             }
             Cause::Memory => format!("it needed more than {} MiB of memory", MEMORY_BYTES >> 20),
             Cause::Time => format!("it was stopped after {} ms", self.elapsed.as_millis()),
-            Cause::Stack => "it ran out of stack (endless recursion?)".to_owned(),
+            Cause::Stack { function: Some(function) } => {
+                format!("it ran out of stack, in `{function}` again and again")
+            }
+            Cause::Stack { function: None } => {
+                "it ran out of stack (endless recursion?)".to_owned()
+            }
+            Cause::Data { limit } => {
+                format!("it handed over more than {} MiB in one call", limit >> 20)
+            }
+            Cause::Exited(exit) => match words {
+                Some(words) => format!("it exited, {exit}: {words}"),
+                None => format!("it exited, {exit}"),
+            },
+            Cause::Denied(denied) => denied.clone(),
             Cause::Trap(trap) => format!("the engine stopped it: {trap}"),
             Cause::Host(error) => format!("the host stopped it: {error}"),
         }
@@ -125,10 +173,87 @@ impl Breakage {
             self.what()
         )
     }
+
+    /// Time, instructions and memory.
+    fn used(&self) -> String {
+        let millis = self.elapsed.as_millis();
+        if self.memory_bytes == 0 {
+            return format!("{millis} ms");
+        }
+        let (fuel, memory) = (in_millions(self.fuel), self.memory_bytes.div_ceil(1 << 20));
+        format!("{millis} ms, {fuel} million instructions and {memory} MiB of memory")
+    }
+
+    /// The functions it was in.
+    fn place(&self) -> String {
+        if self.frames.is_empty() {
+            return String::new();
+        }
+        format!(", in `{}`", self.frames.join("` < `"))
+    }
 }
 
-/// The last error as one line: a panic's message comes with its place, in two.
+fn cause(error: &wasmtime::Error, remains: &Remains<'_>) -> Cause {
+    let trap = error.downcast_ref::<Trap>();
+    // These two are certain. A refused allocation is not: the guest may have gone on without it.
+    match trap {
+        Some(Trap::OutOfFuel) => return Cause::Fuel { limit: remains.fuel_limit },
+        Some(Trap::Interrupt) => return Cause::Time,
+        _ => {}
+    }
+    if remains.meter.exceeded {
+        return Cause::Memory;
+    }
+    if let Some(stopped) = error.downcast_ref::<Stopped>() {
+        return match stopped {
+            Stopped::Exited(exit) => Cause::Exited(*exit),
+            denied => Cause::Denied(denied.to_string()),
+        };
+    }
+    match trap {
+        Some(Trap::UnreachableCodeReached) => Cause::Panic,
+        Some(Trap::StackOverflow) => Cause::Stack { function: frames::repeated(error) },
+        // Many languages keep a stack of their own in the memory, and theirs ends where the memory
+        // does. A fault in one function that calls itself is the end of that stack.
+        Some(Trap::MemoryOutOfBounds) if frames::repeated(error).is_some() => {
+            Cause::Stack { function: frames::repeated(error) }
+        }
+        Some(other) => Cause::Trap(other.to_string()),
+        None if is_too_much_data(error) => Cause::Data { limit: remains.handed_limit },
+        None => Cause::Host(error.root_cause().to_string()),
+    }
+}
+
+/// The engine has a type for this and keeps it to itself, so its words have to do; where they change,
+/// the cause is told in them.
+fn is_too_much_data(error: &wasmtime::Error) -> bool {
+    error.root_cause().to_string().starts_with("too much data is being copied between the host")
+}
+
+/// With one digit where it matters.
+fn in_millions(count: u64) -> String {
+    match count {
+        0..10_000_000 => {
+            let tenths = count.div_ceil(100_000);
+            format!("{}.{}", tenths / 10, tenths % 10)
+        }
+        _ => (count / 1_000_000).to_string(),
+    }
+}
+
+/// The last error, or the end of what was printed, as one line: a panic's message comes with its
+/// place, in two, and an exception's after the trace of its calls.
 fn last_words(sink: &Sink) -> Option<String> {
-    let words = sink.last_error()?;
-    Some(words.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+    let printed = sink.printed();
+    let words = sink.last_error().unwrap_or(&printed);
+    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return None;
+    }
+    let cut = line.len().saturating_sub(WORDS_BYTES);
+    if cut == 0 {
+        return Some(line);
+    }
+    Some(format!("… {}", &line[line.ceil_char_boundary(cut)..]))
 }

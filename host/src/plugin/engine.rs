@@ -164,6 +164,13 @@ pub(super) struct Meter {
     pub(super) exceeded: bool,
 }
 
+impl Meter {
+    /// Memory that the store has. A memory never shrinks, so this is also the most it had.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.used_bytes
+    }
+}
+
 impl ResourceLimiter for Meter {
     fn memory_growing(
         &mut self,

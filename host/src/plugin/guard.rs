@@ -9,11 +9,13 @@ use std::time::Instant;
 
 use tokio::task::spawn_blocking;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
-use super::breakage::{Breakage, Cause};
+use super::breakage::{Breakage, Cause, Remains};
 use super::engine::{Engine, Meter};
+use super::load::{self, LoadError};
 use super::sink::Sink;
+use super::wasi::{Inert, Runtime};
 use crate::wit::guard_world::GuardPluginPre;
 use crate::wit::{Denial, Proposal, log};
 
@@ -28,6 +30,10 @@ const BACKSTOP_TICKS: u64 = 200;
 /// microseconds, and a stack or a thread of its own would cost more than that.
 const PROMPT_TICKS: u64 = 2;
 
+/// Bytes that a guard or a profile may hand over in one call of it or of the sink. Words for people
+/// are a few kilobytes, a table of quirks some dozens; a guest that has more is not to fill the host.
+const HANDED_BYTES: usize = 2 << 20;
+
 /// Bytes of a reason that the model reads.
 const REASON_BYTES: usize = 4 << 10;
 
@@ -38,24 +44,55 @@ const RULE_BYTES: usize = 64;
 pub(super) struct Sealed {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
+    inert: Inert,
+}
+
+impl Runtime for Sealed {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
+    }
 }
 
 impl Sealed {
     pub(super) fn store(engine: &Engine, plugin: &str, fuel: u64, ticks: u64) -> Store<Sealed> {
-        let sealed = Sealed { meter: Meter::default(), sink: Sink::held(plugin) };
+        let inert = Inert::fixed();
+        let sealed = Sealed { meter: Meter::default(), sink: Sink::held(plugin), inert };
         let mut store = Store::new(engine.wasmtime(), sealed);
         store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
         store.set_epoch_deadline(ticks);
+        store.set_hostcall_fuel(HANDED_BYTES);
         store
+    }
+
+    /// What is left in a store whose guest broke.
+    pub(super) fn remains(store: &Store<Sealed>, fuel: u64, started: Instant) -> Remains<'_> {
+        let Sealed { meter, sink, .. } = store.data();
+        Remains {
+            meter,
+            sink,
+            fuel_limit: fuel,
+            fuel_left: store.get_fuel().unwrap_or_default(),
+            handed_limit: HANDED_BYTES,
+            elapsed: started.elapsed(),
+        }
     }
 }
 
-/// The linker of guards and profiles: the sink, and nothing else.
-pub(super) fn sealed_linker(engine: &Engine) -> wasmtime::Result<Linker<Sealed>> {
+/// Links a guard or a profile: to the sink, to an inert WASI where it has a runtime, and to nothing
+/// else.
+pub(super) fn sealed(
+    engine: &Engine,
+    component: &Component,
+) -> Result<InstancePre<Sealed>, LoadError> {
     let mut linker = Linker::new(engine.wasmtime());
-    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sealed: &mut Sealed| &mut sealed.sink)?;
-    Ok(linker)
+    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sealed: &mut Sealed| &mut sealed.sink)
+        .map_err(LoadError::misfit)?;
+    load::link(linker, component)
 }
 
 /// One guard in the chain.
@@ -217,7 +254,6 @@ impl Loaded {
         store: &Store<Sealed>,
         started: Instant,
     ) -> Breakage {
-        let Sealed { meter, sink } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, FUEL, started.elapsed())
+        Breakage::new(&self.name, export, err, &Sealed::remains(store, FUEL, started))
     }
 }

@@ -15,6 +15,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use super::engine::Meter;
 use super::sink::Sink;
+use super::wasi::{Inert, Runtime};
 use super::workspace::Workspace;
 use crate::deadline::Deadline;
 use crate::wit::{
@@ -26,6 +27,7 @@ use crate::wit::{
 pub(super) struct CallState {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
+    pub(super) inert: Inert,
     pub(super) workspace: Arc<Workspace>,
     pub(super) plugin: Arc<str>,
     pub(super) config: Arc<str>,
@@ -60,6 +62,16 @@ impl CallState {
             });
         }
         Ok(self.deadline.instant())
+    }
+}
+
+impl Runtime for CallState {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
     }
 }
 

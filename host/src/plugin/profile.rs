@@ -47,9 +47,8 @@ pub(super) fn describe(
     match described {
         Ok(descriptions) => descriptions.into_iter().map(read).collect(),
         Err(err) => {
-            let Sealed { meter, sink } = store.data();
-            let elapsed = started.elapsed();
-            Err(Breakage::new(plugin, "describe", &err, meter, sink, FUEL, elapsed).into())
+            let remains = Sealed::remains(&store, FUEL, started);
+            Err(Breakage::new(plugin, "describe", &err, &remains).into())
         }
     }
 }

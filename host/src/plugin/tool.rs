@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Store;
 
-use super::breakage::Breakage;
-use super::engine::{Engine, Meter};
+use super::breakage::{Breakage, Remains};
+use super::engine::{Engine, MEMORY_BYTES, Meter};
 use super::imports::CallState;
 use super::load::LoadError;
 use super::schema::{Fitting, Schema};
 use super::sink::{Line, Sink, Watcher};
+use super::wasi::Inert;
 use super::workspace::Workspace;
 use crate::deadline::Deadline;
 use crate::image::Image;
@@ -36,6 +37,10 @@ const SUMMARY_BYTES: usize = 512;
 
 /// After the deadline a guest has this long to hand over what its import gave it at the last moment.
 const HANDING_OVER: Duration = Duration::from_millis(500);
+
+/// Bytes that a tool may hand over in one call of it or of an import: a file of that size can be
+/// written. It is as much as the guest can have.
+const HANDED_BYTES: usize = MEMORY_BYTES;
 
 /// Asking a component what it offers.
 const DESCRIBING: Duration = Duration::from_secs(5);
@@ -178,6 +183,7 @@ impl ToolPlugin {
         let state = CallState {
             meter: Meter::default(),
             sink: Sink::new(&self.name, watcher),
+            inert: Inert::real(),
             workspace,
             plugin: self.name.clone(),
             config: self.config.clone(),
@@ -190,6 +196,7 @@ impl ToolPlugin {
         store.limiter(|state| &mut state.meter);
         // Tools are bounded by time, not by fuel: they wait for disks and processes.
         store.set_fuel(u64::MAX).expect("fuel is on in the engine's configuration");
+        store.set_hostcall_fuel(HANDED_BYTES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         store
@@ -202,8 +209,7 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        let CallState { meter, sink, .. } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, u64::MAX, started.elapsed())
+        Breakage::new(&self.name, export, err, &remains(store, started))
     }
 
     fn out_of_time(
@@ -212,7 +218,20 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        Breakage::out_of_time(&self.name, export, &store.data().sink, started.elapsed())
+        Breakage::out_of_time(&self.name, export, &remains(store, started))
+    }
+}
+
+/// What is left in a store whose guest broke.
+fn remains(store: &Store<CallState>, started: Instant) -> Remains<'_> {
+    let CallState { meter, sink, .. } = store.data();
+    Remains {
+        meter,
+        sink,
+        fuel_limit: u64::MAX,
+        fuel_left: store.get_fuel().unwrap_or_default(),
+        handed_limit: HANDED_BYTES,
+        elapsed: started.elapsed(),
     }
 }
 
