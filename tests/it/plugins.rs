@@ -4,11 +4,14 @@
 //! guest runs. A guard that is broken refuses, a tool that is broken is one failed call, and the
 //! run lives on either way.
 
+mod failures;
+mod golden;
 mod grabby_guard;
 mod loading;
 mod misbehave_guard;
 mod misbehave_tool;
 mod old_contract;
+mod runtime_guard;
 
 use std::path::Path;
 use std::process::Output;
@@ -19,8 +22,13 @@ use harness_guests::{GUESTS, Guest};
 use crate::rig::{Rig, harness};
 
 /// The guest of each module. A guest without one does not compile: the lengths differ.
-const USED: [Guest; GUESTS.len()] =
-    [misbehave_guard::GUEST, misbehave_tool::GUEST, grabby_guard::GUEST, old_contract::GUEST];
+const USED: [Guest; GUESTS.len()] = [
+    misbehave_guard::GUEST,
+    misbehave_tool::GUEST,
+    grabby_guard::GUEST,
+    old_contract::GUEST,
+    runtime_guard::GUEST,
+];
 
 #[test]
 fn every_guest_is_used_once() {

@@ -9,14 +9,23 @@ mod frames;
 
 use std::time::Duration;
 
-use wasmtime::Trap;
+use wasmtime::{PoolConcurrencyLimitError, Trap};
 
 use super::engine::{MEMORY_BYTES, Meter};
 use super::sink::Sink;
 use super::wasi::{Exit, Stopped};
 
-/// Bytes of a guest's last words that are told.
-const WORDS_BYTES: usize = 1 << 10;
+/// Bytes of a guest's last words that are told, from each end of them: some languages say what went
+/// wrong before the trace of their calls, some behind it.
+const WORDS_BYTES: usize = 400;
+
+/// Beginnings of lines that runtimes print when they break, and that say nothing of the plugin.
+const NOISE: [&str; 4] = [
+    "note: run with `RUST_BACKTRACE",
+    "Redirecting call to abort()",
+    "thread '<unnamed>' (1) panicked at runtime/src/lib.rs",
+    "Python function threw an unexpected exception",
+];
 
 /// Why a plugin's export did not return.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +57,9 @@ pub enum Cause {
     Denied(String),
     /// The engine stopped it for another reason.
     Trap(String),
-    /// An import or the instantiation failed: a fault of the host, or of the component's form.
+    /// What it exports, takes or hands over has not the contract's form.
+    Misfit(String),
+    /// A fault of the host.
     Host(String),
 }
 
@@ -160,6 +171,7 @@ impl Breakage {
             },
             Cause::Denied(denied) => denied.clone(),
             Cause::Trap(trap) => format!("the engine stopped it: {trap}"),
+            Cause::Misfit(misfit) => format!("it does not fit the contract: {misfit}"),
             Cause::Host(error) => format!("the host stopped it: {error}"),
         }
     }
@@ -213,14 +225,17 @@ fn cause(error: &wasmtime::Error, remains: &Remains<'_>) -> Cause {
     match trap {
         Some(Trap::UnreachableCodeReached) => Cause::Panic,
         Some(Trap::StackOverflow) => Cause::Stack { function: frames::repeated(error) },
-        // Many languages keep a stack of their own in the memory, and theirs ends where the memory
-        // does. A fault in one function that calls itself is the end of that stack.
-        Some(Trap::MemoryOutOfBounds) if frames::repeated(error).is_some() => {
-            Cause::Stack { function: frames::repeated(error) }
+        Some(other) => {
+            // Many languages keep a stack of their own in the memory, which ends where the memory
+            // does: a fault there, in functions that call one another, is the end of that stack.
+            let function = frames::repeated(error).filter(|_| *other == Trap::MemoryOutOfBounds);
+            let trap = Cause::Trap(other.to_string());
+            function.map_or(trap, |function| Cause::Stack { function: Some(function) })
         }
-        Some(other) => Cause::Trap(other.to_string()),
         None if is_too_much_data(error) => Cause::Data { limit: remains.handed_limit },
-        None => Cause::Host(error.root_cause().to_string()),
+        None if error.is::<PoolConcurrencyLimitError>() => Cause::Host(error.to_string()),
+        // No import gives the engine an error, so all others are about types and texts.
+        None => Cause::Misfit(error.root_cause().to_string()),
     }
 }
 
@@ -246,14 +261,19 @@ fn in_millions(count: u64) -> String {
 fn last_words(sink: &Sink) -> Option<String> {
     let printed = sink.printed();
     let words = sink.last_error().unwrap_or(&printed);
-    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.collect::<Vec<_>>().join(" ");
+    let is_noise = |line: &str| line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise));
+    let lines = words.lines().map(str::trim).filter(|line| !is_noise(line));
+    let mut lines: Vec<&str> = lines.collect();
+    // The trace of an endless recursion.
+    lines.dedup();
+    let line = lines.join(" ");
     if line.is_empty() {
         return None;
     }
-    let cut = line.len().saturating_sub(WORDS_BYTES);
-    if cut == 0 {
+    if line.len() <= 2 * WORDS_BYTES {
         return Some(line);
     }
-    Some(format!("… {}", &line[line.ceil_char_boundary(cut)..]))
+    let head = line.floor_char_boundary(WORDS_BYTES);
+    let tail = line.ceil_char_boundary(line.len() - WORDS_BYTES);
+    Some(format!("{} … {}", &line[..head], &line[tail..]))
 }

@@ -11,7 +11,7 @@ use wasmtime::component::{Component, types::ComponentItem};
 
 pub(super) use link::link;
 
-use super::breakage::Breakage;
+use super::breakage::{Breakage, Cause};
 use super::engine::Engine;
 use super::wasi;
 
@@ -152,10 +152,20 @@ pub enum LoadError {
     Link(String),
     /// It broke while it was asked what it is.
     #[error("{0}")]
-    Broken(#[from] Breakage),
+    Broken(Breakage),
     /// What it says of itself is wrong.
     #[error("{0}")]
     BadDescription(String),
+}
+
+impl From<Breakage> for LoadError {
+    fn from(breakage: Breakage) -> LoadError {
+        match breakage.cause {
+            // An export's type is looked at when it is first called.
+            Cause::Misfit(misfit) => LoadError::Misfit(misfit),
+            _ => LoadError::Broken(breakage),
+        }
+    }
 }
 
 impl LoadError {

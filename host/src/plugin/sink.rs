@@ -101,7 +101,7 @@ impl Sink {
         while let Some(line) = lines.next() {
             let room = LINE_BYTES.saturating_sub(self.line.len());
             self.line.extend(&line[..line.len().min(room)]);
-            if lines.peek().is_some() {
+            if lines.peek().is_some() && !self.line.is_empty() {
                 let line = std::mem::take(&mut self.line);
                 self.take(log::Level::Debug, String::from_utf8_lossy(&line).into_owned());
             }

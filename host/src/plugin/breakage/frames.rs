@@ -5,32 +5,54 @@
 
 use wasmtime::WasmBacktrace;
 
-/// Functions that are told.
-const FRAMES: usize = 5;
+use crate::plugin::engine::FRAMES;
 
-/// From so many frames of one function on it has called itself; the engine keeps the innermost 20.
-const REPEATED: usize = 4;
+/// Functions that are told.
+const TOLD: usize = 5;
+
+/// A function that has so many of the innermost frames has called itself, at last by others.
+const REPEATED: usize = FRAMES.get() / 8;
 
 /// Beginnings of names that belong to a language's runtime, or to the glue around an export.
-const RUNTIMES: [&str; 12] = [
-    "core::", "std::", "alloc::", "__rust", "rust_begin_unwind", "abort", "cabi_", "__wasm_",
-    "dlmalloc", "_start", "__wasi", "wit_bindgen",
+const RUNTIMES: [&str; 13] = [
+    "core::",
+    "std::",
+    "alloc::",
+    "__rust",
+    "abort",
+    "cabi_",
+    "__wasm_",
+    "__wasi",
+    "wasi_snapshot_preview1::",
+    "proc_exit",
+    "dlmalloc",
+    "harness:plugin/",
+    "wit_bindgen",
 ];
+
+/// Beginnings of names by which an interpreter is known. Its functions say nothing of the plugin, and
+/// the trace that it prints says it all.
+const INTERPRETERS: [&str; 2] = ["_PyEval_", "wit_dylib_"];
 
 /// The guest's own functions, the innermost first.
 pub(super) fn names(error: &wasmtime::Error) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in all(error) {
-        let is_own = !RUNTIMES.iter().any(|runtime| name.trim_start_matches('<').starts_with(runtime));
-        if is_own && names.last() != Some(&name) {
-            names.push(name);
-        }
+    let mut names: Vec<String> = all(error).collect();
+    if names.iter().any(|name| starts_with(name, &INTERPRETERS)) {
+        return Vec::new();
     }
-    names.truncate(FRAMES);
+    names.retain(|name| !starts_with(name, &RUNTIMES));
+    names.dedup();
+    names.truncate(TOLD);
     names
 }
 
-/// The function that most of the innermost frames are of.
+fn starts_with(name: &str, beginnings: &[&str]) -> bool {
+    // `<T as Trait>::function` belongs to the type's crate.
+    let name = name.trim_start_matches('<');
+    beginnings.iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// The function that most frames are of, where the stack is deep and few functions fill it.
 pub(super) fn repeated(error: &wasmtime::Error) -> Option<String> {
     let names: Vec<String> = all(error).collect();
     let count = |name: &String| names.iter().filter(|other| *other == name).count();

@@ -1,4 +1,4 @@
-// The golden guard in JavaScript: refuses writes below `protected/`.
+// The golden guard in JavaScript: refuses writes below `protected-javascript/`.
 //
 // A path `break-javascript/WORD` makes it misbehave the way WORD says, for the tests of what is told
 // of a guard that breaks.
@@ -26,9 +26,6 @@ const misbehave = {
   result() {
     return 42;
   },
-  data() {
-    return { rule: "long", reason: "long ".repeat(1 << 20) };
-  },
   chance() {
     const reason = `${Math.random()} at ${Date.now()}`;
     return { rule: "chance", reason };
@@ -43,8 +40,8 @@ export const guard = {
     const { path = "" } = JSON.parse(proposal.call.input);
     const [folder, word] = path.split("/");
     if (folder === "break-javascript") return misbehave[word]();
-    if (folder === "protected") {
-      return { rule: "protected", reason: "nothing below `protected/` is written to" };
+    if (folder === "protected-javascript") {
+      return { rule: "protected", reason: "nothing below `protected-javascript/` is written to" };
     }
     return undefined;
   },
