@@ -23,7 +23,7 @@ use std::sync::Arc;
 use harness_bundle as bundle;
 use tokio::task::spawn_blocking;
 
-pub use breakage::{Breakage, Cause};
+pub use breakage::{Breakage, Cause, Trace};
 pub use engine::{Engine, EngineError};
 pub use guard::{Guard, Refused};
 pub use load::{FILE_BYTES, LoadError, POWERS, Role};
@@ -31,6 +31,7 @@ pub use profile::Profile;
 pub(crate) use schema::ends_early;
 pub use sink::Line;
 pub use tool::{End, Input, Ran, Told, Tool};
+pub use wasi::Exit;
 pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;

@@ -63,8 +63,9 @@ make_c() {
     bindings
     javascript
     "$tools/wb/bin/wit-bindgen" c "$wit" --world "$1-plugin" --out-dir "$work" >"$work/log"
-    # An executable without `main`: its constructors run before the first call.
-    "$tools/py/bin/python" -m ziglang cc -target wasm32-wasi -mexec-model=reactor -D_GNU_SOURCE -Oz -g -Wl,--strip-debug \
+    # No program but a library: its constructors run before the first call. With debugging
+    # information, because the compiler leaves out the names of functions otherwise.
+    "$tools/py/bin/python" -m ziglang cc -target wasm32-wasi -mexec-model=reactor -D_GNU_SOURCE -Oz -g \
         -I "$work" -o "$work/module.wasm" \
         "$here/src/c/$1.c" "$work/$1_plugin.c" "$work/$1_plugin_component_type.o"
     wrap "$work/module.wasm" "$2" --adapt \

@@ -75,15 +75,22 @@ pub struct Breakage {
     pub cause: Cause,
     /// From the call to the end.
     pub elapsed: Duration,
+    /// Where it was, and what it had used.
+    pub trace: Box<Trace>,
+    /// The last error the plugin logged, or else the end of what it printed: for a panic, its
+    /// message and place.
+    pub last_words: Option<String>,
+}
+
+/// Where a guest was when it broke, and what it had used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
     /// Instructions that it ran, in fuel units.
     pub fuel: u64,
     /// The most memory it had, in bytes.
     pub memory_bytes: usize,
     /// The functions it was in, the innermost first, as far as they have names and are its own.
     pub frames: Vec<String>,
-    /// The last error the plugin logged, or else the end of what it printed: for a panic, its
-    /// message and place.
-    pub last_words: Option<String>,
 }
 
 /// What is left in a store whose guest broke.
@@ -106,7 +113,9 @@ impl Breakage {
         remains: &Remains<'_>,
     ) -> Breakage {
         let cause = cause(error, remains);
-        Breakage { frames: frames::names(error), ..Breakage::of(plugin, export, cause, remains) }
+        let mut breakage = Breakage::of(plugin, export, cause, remains);
+        breakage.trace.frames = frames::names(error);
+        breakage
     }
 
     pub(super) fn out_of_time(
@@ -123,22 +132,23 @@ impl Breakage {
             export,
             cause: Cause::Host(what.to_owned()),
             elapsed: Duration::ZERO,
-            fuel: 0,
-            memory_bytes: 0,
-            frames: Vec::new(),
+            trace: Box::default(),
             last_words: None,
         }
     }
 
     fn of(plugin: &str, export: &'static str, cause: Cause, remains: &Remains<'_>) -> Breakage {
+        let trace = Trace {
+            fuel: remains.fuel_limit.saturating_sub(remains.fuel_left),
+            memory_bytes: remains.meter.used_bytes(),
+            frames: Vec::new(),
+        };
         Breakage {
             plugin: plugin.to_owned(),
             export,
             cause,
             elapsed: remains.elapsed,
-            fuel: remains.fuel_limit.saturating_sub(remains.fuel_left),
-            memory_bytes: remains.meter.used_bytes(),
-            frames: Vec::new(),
+            trace: Box::new(trace),
             last_words: last_words(remains.sink),
         }
     }
@@ -189,19 +199,21 @@ impl Breakage {
     /// Time, instructions and memory.
     fn used(&self) -> String {
         let millis = self.elapsed.as_millis();
-        if self.memory_bytes == 0 {
+        let Trace { fuel, memory_bytes, .. } = *self.trace;
+        if memory_bytes == 0 {
             return format!("{millis} ms");
         }
-        let (fuel, memory) = (in_millions(self.fuel), self.memory_bytes.div_ceil(1 << 20));
+        let (fuel, memory) = (in_millions(fuel), memory_bytes.div_ceil(1 << 20));
         format!("{millis} ms, {fuel} million instructions and {memory} MiB of memory")
     }
 
     /// The functions it was in.
     fn place(&self) -> String {
-        if self.frames.is_empty() {
+        let frames = &self.trace.frames;
+        if frames.is_empty() {
             return String::new();
         }
-        format!(", in `{}`", self.frames.join("` < `"))
+        format!(", in `{}`", frames.join("` < `"))
     }
 }
 
@@ -261,7 +273,8 @@ fn in_millions(count: u64) -> String {
 fn last_words(sink: &Sink) -> Option<String> {
     let printed = sink.printed();
     let words = sink.last_error().unwrap_or(&printed);
-    let is_noise = |line: &str| line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise));
+    let is_noise =
+        |line: &str| line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise));
     let lines = words.lines().map(str::trim).filter(|line| !is_noise(line));
     let mut lines: Vec<&str> = lines.collect();
     // The trace of an endless recursion.

@@ -1,7 +1,7 @@
 //! Guards: one check each, by a component that can only refuse.
 //!
-//! A fresh instance per check, linked to the sink alone, bounded by fuel, so that the verdict is a
-//! function of the proposal. Whatever goes wrong in a guard is a refusal; a guard that did not
+//! A fresh instance per check, linked to the sink and to a WASI that reaches nothing, bounded by fuel,
+//! so that the verdict is a function of the proposal. Whatever goes wrong in a guard is a refusal; a guard that did not
 //! load refuses everything until a person disables it.
 
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! The host reads what a component imports and compares it with what it was granted, so that a
 //! refusal names the exact line to add. Nothing is linked that was not granted, and guards and
-//! profiles are linked to the sink alone whatever they were granted. Every error here is for the
+//! profiles are linked to the sink alone whatever they were granted, and to an inert WASI. Every error here is for the
 //! person who installed the plugin.
 
 mod link;
@@ -152,7 +152,7 @@ pub enum LoadError {
     Link(String),
     /// It broke while it was asked what it is.
     #[error("{0}")]
-    Broken(Breakage),
+    Broken(Box<Breakage>),
     /// What it says of itself is wrong.
     #[error("{0}")]
     BadDescription(String),
@@ -163,25 +163,20 @@ impl From<Breakage> for LoadError {
         match breakage.cause {
             // An export's type is looked at when it is first called.
             Cause::Misfit(misfit) => LoadError::Misfit(misfit),
-            _ => LoadError::Broken(breakage),
+            _ => LoadError::Broken(Box::new(breakage)),
         }
     }
 }
 
 impl LoadError {
     /// What the engine says where types do not fit: which import or export, and how.
-    #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
     pub(super) fn misfit(err: wasmtime::Error) -> LoadError {
         LoadError::Misfit(format!("{err:#}").replace('\n', " "))
     }
 }
 
 fn wasi_hint(import: &str) -> &'static str {
-    if import.starts_with("wasi:") {
-        "\nhint: build it for WASI 0.2, or without WASI"
-    } else {
-        ""
-    }
+    if import.starts_with("wasi:") { "\nhint: build it for WASI 0.2, or without WASI" } else { "" }
 }
 
 /// What a component wants, read from its type.

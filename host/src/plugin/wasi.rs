@@ -67,9 +67,7 @@ fn instead(interface: &str) -> &'static str {
         Some("filesystem") => {
             "a tool reaches files by `workspace-read` and `workspace-write`, a guard or a profile none"
         }
-        Some("sockets" | "http") => {
-            "a tool reaches servers by `fetch`, a guard or a profile none"
-        }
+        Some("sockets" | "http") => "a tool reaches servers by `fetch`, a guard or a profile none",
         _ => "this host has nothing behind it",
     }
 }
@@ -118,10 +116,7 @@ fn function<T: Runtime>(
 }
 
 /// A resource is one type in every interface that names it; those that no answer has are all one.
-fn resource<T: Runtime>(
-    instance: &mut LinkerInstance<'_, T>,
-    name: &str,
-) -> wasmtime::Result<()> {
+fn resource<T: Runtime>(instance: &mut LinkerInstance<'_, T>, name: &str) -> wasmtime::Result<()> {
     let ty = match name {
         "pollable" => ResourceType::host::<answers::Pollable>(),
         "input-stream" => ResourceType::host::<answers::Input>(),

@@ -6,7 +6,7 @@
 use harness_guests::Guest;
 
 use super::misbehave_tool::{self, GRANTS};
-use super::{IS_REFUSED_A_FILE, list, misbehave_guard, start, write_a_file};
+use super::{IS_REFUSED_A_FILE, list, misbehave_guard, runtime_guard, start, write_a_file};
 
 /// `guest` with every `from` in it replaced by a `to` that is as long.
 fn altered(guest: Guest, replacements: &[(&str, &str)]) -> Guest {
@@ -54,7 +54,13 @@ fn what_does_not_fit_is_named() {
     check(
         altered(misbehave_guard::GUEST, &[("debug", "dubeg")]),
         "",
-        "XX",
+        "does not fit the contract: component imports instance `harness:plugin/log@0.1.0`",
+    );
+    check(
+        altered(runtime_guard::GUEST, &[("@0.2.3", "@0.3.0")]),
+        "",
+        "imports `wasi:cli/environment@0.3.0`, which this host does not offer\n\
+         hint: build it for WASI 0.2, or without WASI",
     );
 }
 

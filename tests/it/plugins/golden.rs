@@ -157,7 +157,10 @@ async fn golden_components_work_and_break_in_words() {
             assert!(log.contains(&starts), "{log}");
         }
     }
-    let chances: Vec<&str> =
-        refused.iter().map(|call| call.text.as_str()).filter(|text| text.contains(" at 946")).collect();
+    let chances: Vec<&str> = refused
+        .iter()
+        .map(|call| call.text.as_str())
+        .filter(|text| text.contains(" at 946"))
+        .collect();
     assert_eq!((chances[0], chances[2]), (chances[1], chances[3]));
 }

@@ -96,10 +96,7 @@ pub(super) fn define<T: Runtime>(
     })
 }
 
-fn stream<T: Runtime>(
-    to: &mut LinkerInstance<'_, T>,
-    name: &str,
-) -> Option<wasmtime::Result<()>> {
+fn stream<T: Runtime>(to: &mut LinkerInstance<'_, T>, name: &str) -> Option<wasmtime::Result<()>> {
     let (resource, method) = name.strip_prefix("[method]")?.split_once('.')?;
     Some(match (resource, method) {
         ("input-stream", "read" | "blocking-read") => to.func_wrap(name, read::<T>),

@@ -32,8 +32,12 @@ pub(in super::super) struct Inert {
 
 enum Clock {
     /// Each look at the monotonic clock is one later.
-    Fixed { looks: u32 },
-    Real { since: Instant },
+    Fixed {
+        looks: u32,
+    },
+    Real {
+        since: Instant,
+    },
 }
 
 impl Inert {
