@@ -11,6 +11,7 @@ mod loading;
 mod misbehave_guard;
 mod misbehave_tool;
 mod old_contract;
+mod reload;
 mod runtime_guard;
 
 use std::path::Path;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 
-use super::engine::{MEMORY_BYTES, Meter};
+use super::engine::Meter;
 use super::sink::Sink;
 use super::wasi::{Exit, Stopped};
 
@@ -37,8 +37,11 @@ pub enum Cause {
         /// The budget, in fuel units.
         limit: u64,
     },
-    /// It wanted more memory than a store may have.
-    Memory,
+    /// It wanted more memory than it may have.
+    Memory {
+        /// So many bytes.
+        limit_bytes: usize,
+    },
     /// It was stopped by the clock.
     Time,
     /// It recursed too deep.
@@ -164,7 +167,9 @@ impl Breakage {
             Cause::Fuel { limit } => {
                 format!("it used up its budget of {} million instructions", limit / 1_000_000)
             }
-            Cause::Memory => format!("it needed more than {} MiB of memory", MEMORY_BYTES >> 20),
+            Cause::Memory { limit_bytes } => {
+                format!("it needed more than {} MiB of memory", limit_bytes >> 20)
+            }
             Cause::Time => format!("it was stopped after {} ms", self.elapsed.as_millis()),
             Cause::Stack { function: Some(function) } => {
                 format!("it ran out of stack, in `{function}` again and again")
@@ -226,7 +231,7 @@ fn cause(error: &wasmtime::Error, remains: &Remains<'_>) -> Cause {
         _ => {}
     }
     if remains.meter.exceeded {
-        return Cause::Memory;
+        return Cause::Memory { limit_bytes: remains.meter.limit_bytes };
     }
     if let Some(stopped) = error.downcast_ref::<Stopped>() {
         return match stopped {

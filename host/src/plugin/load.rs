@@ -2,8 +2,8 @@
 //!
 //! The host reads what a component imports and compares it with what it was granted, so that a
 //! refusal names the exact line to add. Nothing is linked that was not granted, and guards and
-//! profiles are linked to the sink alone whatever they were granted, and to an inert WASI. Every error here is for the
-//! person who installed the plugin.
+//! profiles are linked to the sink alone whatever they were granted, and to an inert WASI. Every error
+//! here is for the person who installed the plugin.
 
 mod link;
 
@@ -13,6 +13,7 @@ pub(super) use link::link;
 
 use super::breakage::{Breakage, Cause};
 use super::engine::Engine;
+use super::source::digest;
 use super::wasi;
 
 /// The largest component file.
@@ -76,6 +77,17 @@ pub enum LoadError {
     /// No file named, and no such default plugin.
     #[error("no default plugin has this name\nhint: set `plugin.{0}.path` to its component file")]
     Unknown(String),
+    /// Another file than the one that was pinned.
+    #[error(
+        "its file has the digest `{found}`, and `{pinned}` is pinned\n\
+         hint: where the new file is trusted, `harness plugin add` pins it"
+    )]
+    Digest {
+        /// In the configuration.
+        pinned: String,
+        /// Of the file.
+        found: String,
+    },
     /// Over the cap.
     #[error("the file is {0} bytes, over the limit of {FILE_BYTES}")]
     TooLarge(usize),
@@ -188,7 +200,8 @@ pub(super) struct Shape {
     pub(super) brings_runtime: bool,
 }
 
-/// Compiles `bytes`. Takes tens of milliseconds a megabyte.
+/// Compiles `bytes`, which takes tens of milliseconds a megabyte and more, or takes what was compiled
+/// before.
 pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     if bytes.len() > FILE_BYTES {
         return Err(LoadError::TooLarge(bytes.len()));
@@ -203,9 +216,17 @@ pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadEr
                        hint: wrap it with `wasm-tools component new`";
         return Err(LoadError::NotAComponent(message.to_owned()));
     }
-    Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
+    let digest = digest(bytes);
+    if let Some(kept) = engine.cache().and_then(|cache| cache.get(engine.wasmtime(), &digest)) {
+        return Ok(kept);
+    }
+    let component = Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
         LoadError::NotAComponent(format!("not a component this host can run: {}", err.root_cause()))
-    })
+    })?;
+    if let Some(cache) = engine.cache() {
+        cache.put(&digest, &component);
+    }
+    Ok(component)
 }
 
 /// What a component exports says what it is, in whichever version of the contract.
