@@ -21,6 +21,12 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Worlds for the languages that import all of one: the tools' own, and for guards the contract's.
+mkdir -p "$work/tool/deps" "$work/guard"
+cp "$here/src/wit/tool.wit" "$work/tool"
+cp -r "$wit" "$work/tool/deps/harness"
+cp "$wit"/*.wit "$work/guard"
+
 javascript() {
     if [[ ! -d $tools/js/node_modules ]]; then
         mkdir -p "$tools/js"
@@ -76,13 +82,13 @@ make_javascript() {
     javascript
     # Beside the packages it imports, which is where Node looks for them.
     cp "$here/src/javascript/build.mjs" "$tools/js/build.mjs"
-    node "$tools/js/build.mjs" "$here/src/javascript/$1.js" "$1-plugin" "$wit" "$2"
+    node "$tools/js/build.mjs" "$here/src/javascript/$1.js" "$1-plugin" "$work/$1" "$2"
 }
 
 make_python() {
     python
     cp "$here/src/python/$1.py" "$work"
-    "$tools/py/bin/componentize-py" -d "$wit" -w "$1-plugin" componentize -p "$work" "$1" -o "$2"
+    "$tools/py/bin/componentize-py" -d "$work/$1" -w "$1-plugin" componentize -p "$work" "$1" -o "$2"
 }
 
 for name in "${names[@]}"; do

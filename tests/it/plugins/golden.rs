@@ -1,16 +1,22 @@
 //! The golden components of `testdata/golden`: made once for a version of the contract, in several
 //! languages, and loaded for as long as that version holds.
 //!
-//! All of them are loaded together, once to be listed and once to be used: the two that bring an
-//! interpreter take seconds to compile. Each guard refuses writes to a folder of its own, and breaks
+//! All of them are loaded together, once to be listed and once to be used, and what was compiled is
+//! kept beside the build: the two that bring an interpreter take half a minute. Each guard refuses writes to a folder of its own, and breaks
 //! the way a path says; what the model reads of that must be clear in every language.
 
+use std::path::Path;
+
 use harness::event::CallEnding;
+use harness_jail::PrivateDir;
 
 use super::{EndedCall, FEWER, ended};
 use crate::rig::{Rig, harness};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/0.1");
+
+/// Where compiled components lie between two runs of the tests.
+const COMPILED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/golden-compiled");
 
 /// Every component of the folder, by its plugin's name, with its role, its grants, and what is listed
 /// of it.
@@ -72,6 +78,13 @@ const BREAKS: [(&str, &[(&str, &str)]); 4] = [
         ],
     ),
 ];
+
+fn copy_files(from: &PrivateDir, to: &PrivateDir) {
+    for file in std::fs::read_dir(from.path()).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), to.path().join(file.file_name())).unwrap();
+    }
+}
 
 fn tables() -> String {
     let table = |(name, _, grants, _): (&str, &str, &str, &str)| {
@@ -135,10 +148,18 @@ async fn golden_components_work_and_break_in_words() {
     }
     let mut paths: Vec<String> = rows.iter().map(|(path, ..)| path.clone()).collect();
     paths.push("made.txt".to_owned());
-    let rig = Rig::start_in(&script(&paths), |_| tables()).await;
+    let state = |root: &Path| PrivateDir::open(&root.join("state")).unwrap();
+    let compiled = |root: &Path| state(root).subdirectory("compiled").unwrap();
+    let kept = PrivateDir::open(Path::new(COMPILED)).unwrap();
+    let start = |root: &Path| {
+        copy_files(&kept, &compiled(root));
+        tables()
+    };
+    let rig = Rig::start_in(&script(&paths), start).await;
     rig.put("three.txt", "one\ntwo\nthree\n");
     let reply = rig.chat(&rig.body("go")).await;
     assert_eq!((reply.reason(), reply.answer()), ("completed", "I went on."), "{:#}", reply.body);
+    copy_files(&compiled(rig.root()), &kept);
     let ended = ended(&rig, &reply.run).await;
     let [counted, refused @ .., made] = ended.as_slice() else { panic!("{ended:?}") };
     assert_eq!(counted.text, "`three.txt` has 3 lines");
