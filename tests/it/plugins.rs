@@ -31,8 +31,8 @@ fn every_guest_is_used_once() {
     assert_eq!(used.as_slice(), all);
 }
 
-/// What a server's default plugins are not needed for.
-const FEWER: &str = "[plugin.search]\nenabled = false\n[plugin.shell]\nenabled = false\n\
+/// Turns off what a server's default plugins are not needed for.
+pub(crate) const FEWER: &str = "[plugin.search]\nenabled = false\n[plugin.shell]\nenabled = false\n\
                      [plugin.repeat]\nenabled = false\n[plugin.denylist]\nenabled = false\n\
                      [plugin.deadline]\nenabled = false\n";
 
@@ -78,15 +78,15 @@ fn list(guest: Guest, keys: &str) -> (bool, String) {
 
 /// How a call ended.
 #[derive(Debug)]
-struct EndedCall {
-    tool: String,
-    ending: CallEnding,
-    text: String,
-    summary: String,
+pub(crate) struct EndedCall {
+    pub(crate) tool: String,
+    pub(crate) ending: CallEnding,
+    pub(crate) text: String,
+    pub(crate) summary: String,
 }
 
 /// Every call of a run, in order.
-async fn ended(rig: &Rig, run: &str) -> Vec<EndedCall> {
+pub(crate) async fn ended(rig: &Rig, run: &str) -> Vec<EndedCall> {
     let events = rig.events(run).await;
     let ended = events.into_iter().filter_map(|recorded| match recorded.event {
         Event::CallEnded { tool, ending, text, summary, .. } => {

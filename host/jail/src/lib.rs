@@ -3,7 +3,8 @@
 //! Everything a model asks for arrives here as text and is parsed into a [`JailPath`]; a [`Jail`]
 //! opens it beneath its directory handle, a [`Shell`] runs commands in it, behind the walls of a
 //! [`Sandbox`]. What the model was shown is in [`Observations`], and no change is made to bytes that
-//! nobody looked at. [`PrivateDir`] and [`AppendFile`] are for the server's own files.
+//! nobody looked at. [`PrivateDir`] and [`AppendFile`] are for the server's own files,
+//! [`make_project`] and [`run_program`] for a plugin author's.
 //!
 //! It knows nothing of the contract's generated types, of sessions, or of the network; its names
 //! mirror the interfaces workspace-read, workspace-write and process, and its faults are written
@@ -23,12 +24,14 @@ mod nearest;
 mod observations;
 mod path;
 mod private;
+mod project;
 mod read;
 mod resolve;
 mod sandbox;
 mod search;
 mod shell;
 mod spill;
+mod toolchain;
 mod touched;
 mod unfinished;
 mod version;
@@ -43,7 +46,9 @@ pub use look::{Look, find_program, look_at_directory};
 pub use observations::Observations;
 pub use path::JailPath;
 pub use private::{PrivateDir, directories_in, ensure_directory, read_capped, remove_directory};
+pub use project::{make_project, put_built};
 pub use read::MAX_READ_BYTES;
 pub use sandbox::{Limits, Posture, Refusal, Sandbox, probe, sandbox_init, secret_places};
 pub use search::{GlobPage, GlobQuery, GrepFile, GrepLine, GrepMode, GrepPage, GrepQuery};
 pub use shell::{Ask, Command, Completion, Ending, Job, Request, Shell, allowed_environment};
+pub use toolchain::{ask_program, run_program};

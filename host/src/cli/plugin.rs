@@ -1,6 +1,15 @@
-//! `harness plugin list`: every plugin in force, or why it is not.
+//! `harness plugin …`: what an author and an operator do with plugins; one file a command.
+//!
+//! `list` stands here: every plugin in force, or why it is not.
 
 #![expect(clippy::print_stdout, reason = "the list is the command's output")]
+
+mod build;
+mod doctor;
+mod language;
+mod manifest;
+mod new;
+mod toolchain;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +27,26 @@ use crate::plugin::{Engine, Listed, Plugins, Workspace};
 pub(super) enum PluginCommand {
     /// Load every plugin of the configuration and show what it is
     List(Configured),
+    /// Write a small project for a plugin of your own
+    New(new::NewArgs),
+    /// Build a project into a component, with its language's own toolchain
+    Build(build::BuildArgs),
+    /// Say what each language needs to build plugins, and what of it is missing here
+    Doctor(doctor::DoctorArgs),
 }
 
 /// Runs the command.
 pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
-    let PluginCommand::List(flags) = command;
-    let (settings, environment) = sound_layers(&flags)?;
+    match command {
+        PluginCommand::List(flags) => list(&flags).await,
+        PluginCommand::New(args) => new::run(&args),
+        PluginCommand::Build(args) => build::run(&args),
+        PluginCommand::Doctor(args) => doctor::run(&args),
+    }
+}
+
+async fn list(flags: &Configured) -> anyhow::Result<()> {
+    let (settings, environment) = sound_layers(flags)?;
     let plugins = load_for_listing(settings.plugins(), &environment).await?;
     for listed in plugins.listed() {
         println!("{}", line(listed));
