@@ -9,22 +9,30 @@ use std::process::{Command, Output};
 
 use harness::event::CallEnding;
 
-use crate::plugins::{FEWER, ended};
+use crate::plugins::{EndedCall, FEWER, ended};
 use crate::rig::{Rig, harness};
 
-/// A write outside `src`, one that leads out of it, and one that stays.
-const WRITES: &str = r#"
+/// A write outside `src`, one that leads out of it, one that stays, and a large one outside.
+fn writes() -> String {
+    let large = "TODO ".repeat(LARGE / 5);
+    format!(
+        r#"
     [[turn]]
-    calls = [{ tool = "write", input = { path = "docs/a.md", content = "x\n" } }]
+    calls = [{{ tool = "write", input = {{ path = "docs/a.md", content = "x\n" }} }}]
     [[turn]]
     expect = ["refused by guard `mine` (rule `outside-src`)", "`path` leads to `docs/a.md`"]
-    calls = [{ tool = "write", input = { path = "src/../b.md", content = "x\n" } }]
+    calls = [{{ tool = "write", input = {{ path = "src/../b.md", content = "x\n" }} }}]
     [[turn]]
     expect = ["`path` leads to `b.md`, and only files below `src/` may be written"]
-    calls = [{ tool = "write", input = { path = "src/c.rs", content = "x\n" } }]
+    calls = [{{ tool = "write", input = {{ path = "src/c.rs", content = "x\n" }} }}]
     [[turn]]
+    calls = [{{ tool = "write", input = {{ path = "d.md", content = "{large}" }} }}]
+    [[turn]]
+    expect = ["`path` leads to `d.md`"]
     text = "I went on."
-"#;
+"#
+    )
+}
 
 /// How many bytes of a call's text a guard of any language must take.
 const LARGE: usize = 300_000;
@@ -142,23 +150,14 @@ fn listed(component: &Path, keys: &str) -> String {
 async fn check_guard(language: &'static str) {
     let Some(project) = Project::make(language, "guard") else { return };
     let component = project.build();
-    let large = format!(
-        "{WRITES}\n[[turn]]\ncalls = [{{ tool = \"write\", input = {{ path = \"d.md\", content = \
-         \"{}\" }} }}]\n[[turn]]\nexpect = [\"`path` leads to `d.md`\"]\ntext = \"Still there.\"\n",
-        "TODO ".repeat(LARGE / 5),
-    );
-    let rig = Rig::start_in(&large, |_| FEWER.to_owned() + &table(&component, "")).await;
-    for (task, answer, expected) in [
-        ("write some files", "I went on.", vec![true, true, false]),
-        ("write a large one", "Still there.", vec![true]),
-    ] {
-        let reply = rig.chat(&rig.body(task)).await;
-        assert_eq!((reply.reason(), reply.answer()), ("completed", answer), "{:#}", reply.body);
-        let calls = ended(&rig, &reply.run).await;
-        let denied: Vec<bool> =
-            calls.iter().map(|call| matches!(call.ending, CallEnding::Denied { .. })).collect();
-        assert_eq!(denied, expected, "{language}: {calls:?}");
-    }
+    let rig = Rig::start_in(&writes(), |_| FEWER.to_owned() + &table(&component, "")).await;
+    let reply = rig.chat(&rig.body("write some files")).await;
+    assert_eq!((reply.reason(), reply.answer()), ("completed", "I went on."), "{:#}", reply.body);
+    let calls = ended(&rig, &reply.run).await;
+    let is_denied = |call: &EndedCall| matches!(call.ending, CallEnding::Denied { .. });
+    let denied: Vec<bool> = calls.iter().map(is_denied).collect();
+    let texts: Vec<&str> = calls.iter().map(|call| call.text.as_str()).collect();
+    assert_eq!(denied, [true, true, false, true], "{language}: {texts:#?}");
     assert_eq!(rig.get("src/c.rs"), "x\n");
     for path in ["docs/a.md", "b.md", "d.md"] {
         assert!(!rig.workspace().join(path).exists(), "{language}: `{path}` was written");
