@@ -17,6 +17,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::handles::{self, Stat};
 use crate::path::JailPath;
 use crate::resolve::{self, LastLink, Place};
+use crate::scope::{Globs, Scope};
 use crate::spill::SpillDir;
 use crate::unfinished::Unfinished;
 
@@ -66,6 +67,8 @@ pub struct Jail {
     pub(crate) spill_dir: Option<SpillDir>,
     /// Where writes are remembered, so that the next one to open the workspace can sweep.
     pub(crate) unfinished: Option<Unfinished>,
+    /// What may be reached of it all.
+    pub(crate) scope: Scope,
 }
 
 impl Jail {
@@ -102,7 +105,30 @@ impl Jail {
             }
         }
         roots.dedup();
-        Ok(Jail { dir, root: canonical, roots, spill_dir, unfinished: None })
+        Ok(Jail {
+            dir,
+            root: canonical,
+            roots,
+            spill_dir,
+            unfinished: None,
+            scope: Scope::default(),
+        })
+    }
+
+    /// The same workspace, of which no more than `scope` can be reached. Outputs that were spilled can
+    /// be read as before.
+    ///
+    /// # Errors
+    /// When no more handles are to be had.
+    pub fn narrowed(&self, scope: Scope) -> io::Result<Jail> {
+        Ok(Jail {
+            dir: self.dir.try_clone()?,
+            root: self.root.clone(),
+            roots: self.roots.clone(),
+            spill_dir: self.spill_dir.as_ref().map(SpillDir::try_clone).transpose()?,
+            unfinished: self.unfinished.clone(),
+            scope,
+        })
     }
 
     /// Whether the root's path still leads to the directory that is open: false once it was
@@ -144,8 +170,28 @@ impl Jail {
         Ok(self.place(path, LastLink::Follow)?.real)
     }
 
-    /// Finds where a path leads, in the workspace or in the view of the spill directory.
+    /// Finds where a path leads, in the workspace or in the view of the spill directory, for what is
+    /// to be read.
     pub(crate) fn place(&self, path: &JailPath, last_link: LastLink) -> Result<Place, Fault> {
+        let place = self.find(path, last_link)?;
+        let is_directory = place.stat.is_some_and(|stat| stat.kind == EntryKind::Directory);
+        if path.inside_spill().is_some() || self.shows(&place.real, is_directory) {
+            return Ok(place);
+        }
+        Err(match &self.scope.read {
+            Some(globs) => globs.refuse(path, "read"),
+            None => unreachable!("without a scope everything is shown"),
+        })
+    }
+
+    /// Whether what is at `real` may be seen at all.
+    pub(crate) fn shows(&self, real: &str, is_directory: bool) -> bool {
+        let is_shown =
+            |globs: &Globs| globs.admit(real) || (is_directory && globs.lead_through(real));
+        self.scope.read.as_ref().is_none_or(is_shown)
+    }
+
+    fn find(&self, path: &JailPath, last_link: LastLink) -> Result<Place, Fault> {
         let place = match path.inside_spill() {
             None => resolve::resolve(&self.dir, &self.roots, path, last_link)?,
             Some(name) => self.spill_place(name, path)?,
@@ -179,7 +225,7 @@ impl Jail {
         if path.parts().any(is_git) {
             return Err(git_is_read_only(path));
         }
-        let place = self.place(path, last_link)?;
+        let place = self.find(path, last_link)?;
         if place.real.split('/').any(is_git) {
             return Err(git_is_read_only(path));
         }
@@ -189,6 +235,9 @@ impl Jail {
                 format!("`{path}` is the root of the workspace itself"),
             )
             .with_hint("name a file inside the workspace"));
+        }
+        if let Some(globs) = self.scope.write.as_ref().filter(|globs| !globs.admit(&place.real)) {
+            return Err(globs.refuse(path, "change"));
         }
         Ok(place)
     }

@@ -11,6 +11,7 @@ use crate::jail::Jail;
 use crate::observations::Observations;
 use crate::path::JailPath;
 use crate::resolve::LastLink;
+use crate::search::walk::join;
 use crate::unfinished::is_temporary;
 use crate::version;
 
@@ -57,7 +58,8 @@ impl Jail {
     /// # Errors
     /// `not-found`, `denied`; `unsupported` when `path` is no directory.
     pub fn entries(&self, path: &JailPath) -> Result<Vec<Entry>, Fault> {
-        let dir = self.place(path, LastLink::Follow)?.open_dir(path)?;
+        let place = self.place(path, LastLink::Follow)?;
+        let dir = place.open_dir(path)?;
         let failed = |err| Fault::from_io("list", path, &err);
         let mut entries = Vec::new();
         for listed in dir.entries().map_err(failed)? {
@@ -70,6 +72,11 @@ impl Jail {
                 continue;
             };
             let name = name.to_string_lossy();
+            let is_directory = stat.kind == EntryKind::Directory;
+            if path.inside_spill().is_none() && !self.shows(&join(&place.real, &name), is_directory)
+            {
+                continue;
+            }
             let below = if path.is_root() { name.into_owned() } else { format!("{path}/{name}") };
             entries.push(entry(JailPath::trusted(below), &stat));
         }

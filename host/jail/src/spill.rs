@@ -29,6 +29,10 @@ pub(crate) struct SpillDir {
 }
 
 impl SpillDir {
+    pub(crate) fn try_clone(&self) -> io::Result<SpillDir> {
+        Ok(SpillDir { dir: self.dir.try_clone()?, next: Arc::clone(&self.next) })
+    }
+
     pub(crate) fn open(path: &Path) -> io::Result<SpillDir> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         let mut highest = 0;

@@ -50,7 +50,7 @@ pub(crate) fn is_temporary(name: &OsStr) -> bool {
 
 /// The records of one server, by their directory's path: a handle for each open workspace would be
 /// too many.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Unfinished {
     path: PathBuf,
 }

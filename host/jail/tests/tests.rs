@@ -21,5 +21,6 @@ mod random;
 mod read;
 mod room;
 mod sandbox;
+mod scope;
 mod search;
 mod workspace;

@@ -15,6 +15,7 @@ fn merged(file: &str, environment: &[(&str, &str)], flags: &[(&'static str, &str
         file: Some(("harness.toml".to_owned(), file.to_owned())),
         environment: environment.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         flags: flags.iter().map(|(key, value)| (*key, (*value).to_owned())).collect(),
+        found: Vec::new(),
     })
 }
 

@@ -90,7 +90,7 @@ impl Jail {
                     },
                 };
                 let skip = if root.is_root() { 0 } else { root.as_str().len() + 1 };
-                let (matches, left_out) = collect(walk_start, &pattern, skip, deadline)?;
+                let (matches, left_out) = collect(self, walk_start, &pattern, skip, deadline)?;
                 let exact = found.first().map(|entry| entry.path.clone());
                 let exact = exact.as_ref().map(JailPath::as_str);
                 let is_other = |path: &str| Some(path) != exact;
@@ -136,15 +136,20 @@ impl Jail {
 type Gathered = (Vec<Entry>, Vec<String>);
 
 fn collect(
+    jail: &Jail,
     start: Start,
     pattern: &Pattern,
     skip: usize,
     deadline: Instant,
 ) -> Result<Gathered, Fault> {
     let leaves_ignored = start.ignored != Ignored::Enter;
+    let (real, shown) = (start.real.clone(), start.shown.clone());
     let visit = |gathered: &mut Gathered, found: walk::Found<'_>| {
         let is_directory = found.kind == EntryKind::Directory;
         if is_directory != pattern.wants_directories || !pattern.matches(&found.path[skip..]) {
+            return;
+        }
+        if !jail.shows(&walk::below(&real, &shown, &found.path), is_directory) {
             return;
         }
         if found.is_ignored && leaves_ignored {

@@ -186,6 +186,8 @@ impl Search<'_> {
             is_ignored: false,
             ignored: if self.query.include_ignored { Ignored::Enter } else { Ignored::Leave },
         };
+        let (real, shown) = (start.real.clone(), start.shown.clone());
+        let is_spill = start.root.is_none();
         let state = || (self.hands(false), Tally::default());
         let visit = |(hands, tally): &mut (Hands<'_>, Tally), found: walk::Found<'_>| {
             // A name that is no text cannot be told, nor opened by anybody who was told it.
@@ -193,6 +195,7 @@ impl Search<'_> {
                 && found.name.to_str().is_some()
                 && !found.is_ignored
                 && files.as_ref().is_none_or(|files| files.matches(&found.path[skip..]))
+                && (is_spill || self.jail.shows(&walk::below(&real, &shown, &found.path), false))
             {
                 self.count(hands, tally, found.dir, found.name, found.path);
             }

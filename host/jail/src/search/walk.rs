@@ -141,6 +141,11 @@ pub(crate) fn is_excluded(root: &Dir, real: &str, is_directory: bool) -> bool {
     })
 }
 
+/// Where something lies beneath the root that a walk from `real`, shown as `shown`, shows as `path`.
+pub(crate) fn below(real: &str, shown: &str, path: &str) -> String {
+    join(real, path[shown.len()..].trim_start_matches('/'))
+}
+
 /// Puts a name under a path; an empty one on either side adds nothing.
 pub(crate) fn join(path: &str, name: &str) -> String {
     match (path, name) {
