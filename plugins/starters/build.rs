@@ -1,4 +1,4 @@
-//! Puts every template into a table, with the contract, the SDK for Rust, and the bindings for C,
+//! Puts every template into a table, with the contract, the SDK for Rust, and the bindings for C and Go,
 //! so that a project needs nothing of this repository.
 //!
 //! What the root's manifest says of the SDK's dependencies and of the guests' profile is copied from
@@ -16,10 +16,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use wit_bindgen_core::Files;
 use wit_bindgen_core::wit_parser::Resolve;
+use wit_bindgen_core::{Files, WorldGenerator};
 
-const LANGUAGES: [&str; 5] = ["any", "rust", "python", "javascript", "c"];
+const LANGUAGES: [&str; 6] = ["any", "rust", "python", "javascript", "c", "go"];
 const ROLES: [&str; 4] = ["any", "tool", "guard", "profile"];
 
 /// How the SDK names the contract, here and in a project.
@@ -28,6 +28,9 @@ const WIT_THERE: &str = "\"../wit\"";
 
 /// What the SDK is written with, in the root's manifest.
 const SDK_NEEDS: [&str; 2] = ["serde_json", "wit-bindgen"];
+
+/// What a generator makes and a template has.
+const OURS: [&str; 1] = ["go.mod"];
 
 /// The rows, as Rust.
 struct Table {
@@ -69,8 +72,23 @@ fn write() -> Result<(), String> {
     }
     write_sdk(&root, &mut table)?;
     for role in &ROLES[1..] {
-        write_bindings(&root.join("wit"), role, &mut table)?;
+        let wit = root.join("wit");
+        write_bindings(
+            "c",
+            role,
+            "bindings/",
+            &wit,
+            wit_bindgen_c::Opts::default().build(),
+            &mut table,
+        )?;
+        write_bindings("go", role, "", &wit, wit_bindgen_go::Opts::default().build(), &mut table)?;
+        let section = component_type(&wit, role)?;
+        table.made("go", role, "component-type.bin", &section)?;
     }
+    let inert = here.join("inert.wat");
+    println!("cargo::rerun-if-changed={}", inert.display());
+    let module = wat::parse_str(read(&inert)?).map_err(|err| format!("`inert.wat`: {err}"))?;
+    write_file(&table.out.join("inert.wasm"), &module)?;
     table.text.push_str("]\n");
     write_file(&table.out.join("table.rs"), table.text.as_bytes())
 }
@@ -123,19 +141,41 @@ fn write_sdk(root: &Path, table: &mut Table) -> Result<(), String> {
     table.made("rust", "any", "Cargo.toml.in", filled.as_bytes())
 }
 
-/// What `wit-bindgen c` makes of a role's world.
-fn write_bindings(wit: &Path, role: &str, table: &mut Table) -> Result<(), String> {
+/// What a generator makes of a role's world.
+fn write_bindings(
+    language: &str,
+    role: &str,
+    folder: &str,
+    wit: &Path,
+    mut generator: Box<dyn WorldGenerator>,
+    table: &mut Table,
+) -> Result<(), String> {
     let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(wit).map_err(|err| format!("{err:#}"))?;
+    let (package, _) = resolve.push_dir(wit).map_err(told)?;
     let world = format!("{role}-plugin");
-    let world = resolve.select_world(&[package], Some(&world)).map_err(|err| format!("{err:#}"))?;
+    let world = resolve.select_world(&[package], Some(&world)).map_err(told)?;
     let mut files = Files::default();
-    let mut generator = wit_bindgen_c::Opts::default().build();
-    generator.generate(&mut resolve, world, &mut files).map_err(|err| format!("{err:#}"))?;
-    for (name, bytes) in files.iter() {
-        table.made("c", role, &format!("bindings/{name}"), bytes)?;
+    generator.generate(&mut resolve, world, &mut files).map_err(told)?;
+    for (name, bytes) in files.iter().filter(|(name, _)| !OURS.contains(name)) {
+        table.made(language, role, &format!("{folder}{name}"), bytes)?;
     }
     Ok(())
+}
+
+/// What tells the encoder which world a module is of; Go's linker writes no such section.
+fn component_type(wit: &Path, role: &str) -> Result<Vec<u8>, String> {
+    let mut resolve = wit_parser::Resolve::default();
+    let (package, _) = resolve.push_dir(wit).map_err(told)?;
+    let world = resolve.select_world(&[package], Some(&format!("{role}-plugin")));
+    let world = world.map_err(told)?;
+    wit_component::metadata::encode(
+        &resolve,
+        world,
+        wit_component::StringEncoding::UTF8,
+        None,
+        false,
+    )
+    .map_err(told)
 }
 
 /// Every file below a folder with its path in it, sorted; nothing where the folder is missing.
@@ -175,4 +215,8 @@ fn variable(name: &str) -> Result<String, String> {
 
 fn cause(verb: &str, path: &Path, err: &std::io::Error) -> String {
     format!("could not {verb} `{}`: {err}", path.display())
+}
+
+fn told(err: impl std::fmt::Display) -> String {
+    format!("{err:#}")
 }

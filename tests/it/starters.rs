@@ -111,10 +111,16 @@ fn environment() -> Vec<(String, String)> {
     let kept = kept.into_iter().filter(|name| std::env::var_os(name).is_some());
     let mut all: Vec<(String, String)> = kept.map(|name| (name.to_owned(), of(name))).collect();
     let caches = Path::new(env!("CARGO_TARGET_TMPDIR")).join("starters/caches");
-    for (name, folder) in [("CARGO_TARGET_DIR", "cargo"), ("ZIG_GLOBAL_CACHE_DIR", "zig")] {
+    for (name, folder) in
+        [("CARGO_TARGET_DIR", "cargo"), ("ZIG_GLOBAL_CACHE_DIR", "zig"), ("GOCACHE", "go")]
+    {
         all.push((name.to_owned(), caches.join(folder).display().to_string()));
     }
-    all.push(("CARGO_NET_OFFLINE".to_owned(), "true".to_owned()));
+    for (name, value) in
+        [("CARGO_NET_OFFLINE", "true"), ("GOPROXY", "off"), ("GOTOOLCHAIN", "local")]
+    {
+        all.push((name.to_owned(), value.to_owned()));
+    }
     if let Some(folder) = toolchains() {
         all.push((
             "PATH".to_owned(),
@@ -209,6 +215,13 @@ async fn c_from_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn go_from_nothing() {
+    check_guard("go").await;
+    check_tool("go").await;
+    check_profile("go");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn javascript_from_nothing() {
     check_guard("javascript").await;
     check_build("javascript", "tool");
@@ -242,7 +255,6 @@ fn what_is_wrong_is_said() {
     check(&["new", "guard", "Mine", "--lang", "c"], "`Mine` is none");
     check(&["new", "guard", "..", "--lang", "c"], "`..` is none");
     check(&["new", "hook", "other", "--lang", "c"], "`hook` is none of `tool`, `guard`, `profile`");
-    check(&["new", "guard", "other", "--lang", "go"], "Go is left out");
     check(&["new", "guard", "other", "--lang", "cobol"], "`cobol` is none of `rust`");
     check(&["build", "mine"], "c needs `zig`, which is not here\nhint: in `mine`: python3 -m venv");
     check(&["build", "nowhere"], "cannot read `nowhere/plugin.toml`");

@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Runs a program to its end. It reads and writes what this process does, so that its output is
+/// Runs a program to its end, with `environment` added to this process's. It reads and writes what this process does, so that its output is
 /// seen as it comes.
 ///
 /// # Errors
@@ -21,9 +21,11 @@ use std::process::{Command, ExitStatus, Stdio};
 pub fn run_program(
     program: &Path,
     arguments: &[String],
+    environment: &[(&str, &str)],
     directory: &Path,
 ) -> io::Result<ExitStatus> {
-    Command::new(program).args(arguments).current_dir(directory).status()
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment.iter().copied()).current_dir(directory).status()
 }
 
 /// What a program writes to its standard output; none when it fails or cannot be started.

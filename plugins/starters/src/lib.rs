@@ -2,7 +2,7 @@
 //!
 //! A file of `any` belongs to all. One whose name ends in `.in` is filled in and loses that ending;
 //! every other is written as it is. The build script adds what is not ours to write twice: the
-//! contract, the SDK, and the bindings for C. It never touches a disk and never judges a name.
+//! contract, the SDK, and the bindings for C and Go. It never touches a disk and never judges a name.
 
 /// One file of a table.
 struct Row {
@@ -17,6 +17,10 @@ struct Row {
 }
 
 const ROWS: &[Row] = include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+/// A core module for everything of WASI's first preview, in which nothing is to be found; a plugin's
+/// module is wrapped with it and imports no `wasi:` interface then.
+pub const INERT_SYSTEM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inert.wasm"));
 
 /// Of all languages, or of all roles.
 const ANY: &str = "any";
@@ -63,7 +67,7 @@ mod tests {
 
     #[test]
     fn every_project_is_whole() {
-        for language in ["rust", "python", "javascript", "c"] {
+        for language in ["rust", "python", "javascript", "c", "go"] {
             for role in ["tool", "guard", "profile"] {
                 let files = project(language, role, "mine");
                 let paths: Vec<&str> = files.iter().map(|file| file.path).collect();
@@ -95,7 +99,8 @@ mod tests {
 
     #[test]
     fn what_there_is_not_is_empty() {
-        for (language, role) in [("go", "guard"), ("rust", "hook"), ("any", "any"), ("rust", "any")]
+        for (language, role) in
+            [("cobol", "guard"), ("rust", "hook"), ("any", "any"), ("rust", "any")]
         {
             assert_eq!(project(language, role, "mine").len(), 0, "{language} {role}");
         }

@@ -20,9 +20,15 @@ use super::toolchain::{Place, Program, RUST_TARGET};
 use crate::cli::search_path;
 use crate::plugin::FILE_BYTES;
 
-/// Where the core module of a project in C lies, in the project.
-const C_FOLDER: &str = "build";
-const C_MODULE: &str = "build/module.wasm";
+/// Where the core module of a project in C or Go lies, in the project.
+const FOLDER: &str = "build";
+const MODULE: &str = "build/module.wasm";
+
+/// What Go's compiler is told to build for.
+const GO_SYSTEM: [(&str, &str); 2] = [("GOOS", "wasip1"), ("GOARCH", "wasm")];
+
+/// In a project in Go: which world its module is of, in the encoder's form.
+const GO_WORLD: &str = "component-type.bin";
 
 /// What to build.
 #[derive(Args)]
@@ -75,10 +81,16 @@ impl Project<'_> {
                 self.wrap(&self.rust_module()?)?;
             }
             Language::C => {
-                ensure_directory(&self.directory().join(C_FOLDER))
-                    .with_context(|| format!("cannot make `{C_FOLDER}`"))?;
-                self.run(&["cc", "@build.args", "-o", C_MODULE])?;
-                self.wrap(&self.directory().join(C_MODULE))?;
+                self.make_folder()?;
+                self.run(&["cc", "@build.args", "-o", MODULE])?;
+                self.wrap(&self.directory().join(MODULE))?;
+            }
+            Language::Go => {
+                self.make_folder()?;
+                // Without what debuggers want, and with the names that a trap's message wants.
+                let arguments = ["build", "-buildmode=c-shared", "-ldflags=-w", "-o", MODULE, "."];
+                self.run_with(&arguments, &GO_SYSTEM)?;
+                self.wrap(&self.directory().join(MODULE))?;
             }
             Language::Python => {
                 let arguments =
@@ -95,12 +107,23 @@ impl Project<'_> {
         self.place.directory()
     }
 
+    fn make_folder(&self) -> anyhow::Result<()> {
+        ensure_directory(&self.directory().join(FOLDER))
+            .with_context(|| format!("cannot make `{FOLDER}`"))?;
+        Ok(())
+    }
+
     /// Runs the toolchain to its end.
     fn run(&self, arguments: &[&str]) -> anyhow::Result<()> {
+        self.run_with(arguments, &[])
+    }
+
+    /// The same, with more in its environment.
+    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<()> {
         let Program { file, .. } = &self.program;
         let all = self.arguments(arguments);
         println!("running {} {}", file.display(), all.join(" "));
-        let status = run_program(file, &all, self.directory())
+        let status = run_program(file, &all, environment, self.directory())
             .with_context(|| format!("`{}` does not run", file.display()))?;
         ensure!(status.success(), "the toolchain failed ({status}); what it said stands above");
         Ok(())
@@ -132,8 +155,13 @@ impl Project<'_> {
 
     /// Makes the component of a core module.
     fn wrap(&self, module: &Path) -> anyhow::Result<()> {
-        let component = wrap::wrap(&read(module)?)
-            .with_context(|| format!("`{}` makes no component", module.display()))?;
+        let bytes = read(module)?;
+        let wrapped = match self.manifest.language {
+            Language::Go => wrap::wrap_go(bytes, &read(&self.directory().join(GO_WORLD))?),
+            _ => wrap::wrap(&bytes),
+        };
+        let component =
+            wrapped.with_context(|| format!("`{}` makes no component", module.display()))?;
         let name = self.manifest.component();
         put_built(self.directory(), &name, &component)
             .with_context(|| format!("cannot write `{name}`"))

@@ -17,7 +17,7 @@ use crate::cli::search_path;
 /// Which languages.
 #[derive(Args)]
 pub(in crate::cli) struct DoctorArgs {
-    /// rust, python, javascript or c [default: all]
+    /// rust, python, javascript, c or go [default: all]
     #[arg(long, value_name = "LANGUAGE", value_parser = Language::parse)]
     lang: Option<Language>,
 }

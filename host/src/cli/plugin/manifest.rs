@@ -124,7 +124,7 @@ mod tests {
         let sound = "name = \"a\"\nrole = \"guard\"\nlanguage = \"c\"\n";
         check(sound, Ok((Role::Guard, Language::C)));
         check(&sound.replace("guard", "hook"), Err("`role`: `hook` is none of"));
-        check(&sound.replace("\"c\"", "\"go\""), Err("`language`: Go is left out"));
+        check(&sound.replace("\"c\"", "\"cobol\""), Err("`language`: `cobol` is none of"));
         check(&sound.replace("\"a\"", "\"A\""), Err("`name`: a name has"));
         check(&format!("{sound}grants = []"), Err("unknown field `grants`"));
         check("name = \"a\"", Err("missing field `role`"));

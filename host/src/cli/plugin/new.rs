@@ -25,7 +25,7 @@ pub(in crate::cli) struct NewArgs {
     kind: Role,
     /// Of the plugin and of the folder: 1 to 64 of a-z, 0-9 and -
     name: String,
-    /// rust, python, javascript or c
+    /// rust, python, javascript, c or go
     #[arg(long, value_name = "LANGUAGE", value_parser = Language::parse)]
     lang: Language,
 }

