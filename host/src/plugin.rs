@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub use breakage::{Breakage, Cause};
 pub use engine::{Engine, EngineError};
-pub use guard::{Guard, Refused};
+pub use guard::{Guard, Refused, judge};
 pub use listed::Listed;
 pub use load::{FILE_BYTES, LoadError, POWERS, Role};
 pub use profile::Profile;

@@ -1,6 +1,6 @@
 //! Layers in, configuration or problems out.
 
-use super::{KEYS, Layers, Settings};
+use super::{Found, KEYS, Layers, Settings};
 
 /// What a configuration needs at least.
 const BASE: [(&str, &str); 3] = [
@@ -229,7 +229,7 @@ fn plugins() {
             "plugin.files (file harness.toml): `config`: expected a table, got another list",
             "`enabled`: expected `true` or `false`, got a value of type integer",
             "`grants`: expected a list of texts, got a value of type string",
-            "`paht` is none of `path`, `grants`, `config`, `enabled`, did you mean `path`?",
+            "`tools`, `effects`, did you mean `path`?",
         ]),
     );
     check("plugin.files = 1", &[], Err(&["expected a table, got a value of type integer"]));
@@ -239,6 +239,63 @@ fn plugins() {
     check("[plugin.mine]\nenabled = false\npath = \"/p\"", &[], Ok("enabled: Some(false)"));
     let dated = "[plugin.files.config]\nsince = 2026-01-01\nnever = inf\nlist = [1, { a = true }]";
     check(dated, &[], Ok("\"since\": String(\"2026-01-01\")"));
+}
+
+#[test]
+fn what_bounds_a_plugin_is_read_or_told() {
+    let one = |field: &str, expected: Result<&str, &[&str]>| {
+        check(&format!("[plugin.mine]\npath = \"/p\"\n{field}"), &[], expected);
+    };
+    one("grants = [\"workspace-read\"]\nread = [\"docs/**\"]", Ok("patterns: [\"docs/**\"]"));
+    one("read = [\"../x\"]", Err(&["`read`: `../x` must be a glob over paths beneath"]));
+    one("read = \"docs\"", Err(&["`read`: expected a list of texts"]));
+    let unused = "`write` narrows `workspace-write`, which is not in `grants`";
+    one("grants = [\"workspace-read\"]\nwrite = [\"a\"]", Err(&[unused]));
+    one("run = [\"/bin/git\"]", Err(&["`run`: `/bin/git` must be a program's bare name"]));
+    one("limits = { memory_mb = 128 }", Ok("memory_bytes: Some(134217728)"));
+    one("limits = { fuel_millions = 2 }", Ok("fuel: Some(2000000)"));
+    one("limits = { seconds = 90 }", Ok("seconds: Some(90)"));
+    // No limit that cannot be read is none.
+    for limit in ["0", "-1", "1.5", "\"64\"", "true", "99999", "{}"] {
+        let range = "`limits`: `memory_mb`: expected a whole number from 1 to 4096, got ";
+        one(&format!("limits = {{ memory_mb = {limit} }}"), Err(&[range]));
+    }
+    one("limits = { memory = 1 }", Err(&["`memory` is none of `memory_mb`, `fuel_millions`"]));
+    one("effects = [\"write\", \"fly\"]", Err(&["`fly` is not an effect, expected any of `read`"]));
+    one("tools = [\"write\", \"mcp_*\"]", Ok("patterns: [\"write\", \"mcp_*\"]"));
+    let digest = "`digest`: expected `blake3:` and 64 digits";
+    one("digest = \"sha256:00\"", Err(&[digest]));
+    one(&format!("digest = \"blake3:{}\"", "A".repeat(64)), Err(&[digest]));
+    one(&format!("digest = \"blake3:{}\"", "a".repeat(64)), Ok("digest: Some(\"blake3:aaaa"));
+}
+
+#[test]
+fn what_lies_beside_the_configuration_is_a_plugin_of_its_name() {
+    let check = |file: &str, found: &str, expected: Result<&str, &str>| {
+        let layers = Layers {
+            file: Some(("h.toml".to_owned(), file.to_owned())),
+            found: vec![(Found::Plugins, found.into())],
+            ..Layers::default()
+        };
+        let settings = Settings::merge(&layers);
+        let problems = format!("{:?}", settings.problems());
+        match expected {
+            Ok(part) => {
+                assert_eq!(problems, "[]", "{found}");
+                assert!(format!("{:?}", settings.plugins()).contains(part), "{found}");
+            }
+            Err(part) => assert!(problems.contains(part), "{found}: {problems}"),
+        }
+    };
+    check("", "/c/plugins/mine.wasm", Ok("path: Some(\"/c/plugins/mine.wasm\"), found: Some(Plu"));
+    let table = "[plugin.mine]\ngrants = [\"state\"]";
+    check(table, "/c/plugins/mine.wasm", Ok("grants: Some([\"state\"])"));
+    let same = "[plugin.mine]\npath = \"/c/plugins/mine.wasm\"";
+    check(same, "/c/plugins/mine.wasm", Ok("found: None"));
+    let other = "[plugin.mine]\npath = \"/p/mine.wasm\"";
+    check(other, "/c/plugins/mine.wasm", Err("there is another plugin `mine`; rename this file"));
+    check("", "/c/plugins/files.wasm", Err("there is another plugin `files`"));
+    check("", "/c/plugins/a b.wasm", Err("a plugin's file is named by 1 to 64 of"));
 }
 
 #[test]
@@ -269,4 +326,73 @@ fn every_key_has_a_default_that_fits_it() {
         let default: Vec<String> = key.default.iter().map(|text| (*text).to_owned()).collect();
         assert_eq!(key.kind.problems(&default), Vec::<String>::new(), "{}", key.name);
     }
+}
+
+#[test]
+fn what_a_plugin_may_fetch() {
+    let with = |keys: &str| format!("[plugin.mine]\npath = \"/p\"\n{keys}");
+    let told = |keys: &str, expected: &[&str]| {
+        check(
+            &with(keys),
+            &[("ORACLE", "sk-live-0123456789"), ("SHORT", "sk-live")],
+            Err(expected),
+        );
+    };
+    let credential = |keys: &str| format!("[plugin.mine.credentials]\nkey = {{ {keys} }}");
+    let file = with(
+        "fetch = [\"API.example.org\", \"*.example.net:8443\"]\nfetch_private = [\"localhost\"]\n\
+         [plugin.mine.credentials]\nkey = { env = \"ORACLE\", host = \"api.example.org\" }",
+    );
+    let settings = merged(&file, &[("ORACLE", " sk-live-0123456789\n")], &[]);
+    let config = settings.check().unwrap();
+    let servers = &config.plugins["mine"].servers;
+    let shown =
+        |entries: &[crate::servers::Entry]| entries.iter().map(ToString::to_string).collect();
+    let hosts: Vec<String> = shown(&servers.hosts);
+    assert_eq!(hosts, ["api.example.org", "*.example.net:8443"]);
+    assert_eq!(servers.credentials["key"].header_value(), "Bearer sk-live-0123456789");
+    assert!(settings.secrets().any(|secret| secret == "sk-live-0123456789"));
+    assert!(!format!("{config:?}").contains("sk-live"));
+
+    told(
+        "fetch = \"a.example\"",
+        &["`fetch`: expected a list of texts, got a value of type string"],
+    );
+    told("fetch = [1]", &["`fetch`: expected a list of texts"]);
+    told(
+        "fetch = [\"a.example\", \"https://b.example\"]",
+        &["`fetch`: number 2: expected `host`,"],
+    );
+    told("fetch = [\"127.0.0.1\"]", &["`127.0.0.1` is not public; put it into `fetch_private`"]);
+    told("fetch = [\"localhost:80\"]", &["`localhost:80` is not public"]);
+    told("fetch_privat = []", &["did you mean `fetch_private`?"]);
+    told("credentials = []", &["`credentials`: expected a table of tables"]);
+    told("credentials = { key = 1 }", &["`credentials.key`: expected a table, got a value"]);
+    let env = "env = \"ORACLE\"";
+    let host = "host = \"a.example\"";
+    told(&credential(host), &["`credentials.key`: `env` is missing"]);
+    told(&credential(env), &["`host` is missing"]);
+    told(&credential(&format!("{env}, host = 1")), &["`host`: expected a text, got"]);
+    told(&credential(&format!("{env}, host = \"*.a.example\"")), &["`host`: expected one host"]);
+    told(&credential(&format!("{env}, host = \"a/b\"")), &["`host`: expected `host`, `host:port`"]);
+    told(&credential(&format!("{env}, {host}, head = \"x\"")), &["`head` is none of `env`,"]);
+    told(
+        &credential(&format!("{env}, {host}, header = \"Host\"")),
+        &["`header`: expected the name"],
+    );
+    told(
+        &credential(&format!("{env}, {host}, header = \"a b\"")),
+        &["`header`: expected the name"],
+    );
+    told(
+        &credential(&format!("env = \"NONE\", {host}")),
+        &["plugin.mine.credentials.key: `env`: `NONE` is not set in the environment"],
+    );
+    told(
+        &credential(&format!("env = \"SHORT\", {host}")),
+        &["`SHORT` has 7 bytes, expected from 8"],
+    );
+    let off =
+        with(&("enabled = false\n".to_owned() + &credential(&format!("env = \"NONE\", {host}"))));
+    check(&off, &[], Ok("enabled: Some(false)"));
 }

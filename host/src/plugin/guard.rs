@@ -187,6 +187,11 @@ impl Guard {
         Guard { name, config, scope: Arc::new(scope), body: Body::Missing(cause.into()) }
     }
 
+    /// In the configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
     pub async fn check(&self, proposal: &mut Proposal) -> Option<Refused> {
         if !self.scope.admits(proposal) {
@@ -252,6 +257,18 @@ impl Guard {
             ),
         }
     }
+}
+
+/// What a chain of guards says of a proposal: the first refusal. So another guard never makes a
+/// refusal a permission, and their order decides only whose words are read.
+pub async fn judge(guards: &[Guard], proposal: &mut Proposal) -> Option<Refused> {
+    for guard in guards {
+        let refused = guard.check(proposal).await;
+        if refused.is_some() {
+            return refused;
+        }
+    }
+    None
 }
 
 impl Loaded {

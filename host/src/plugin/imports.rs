@@ -1,9 +1,10 @@
 //! The powers behind a tool's imports: each interface of the contract, one `impl`.
 //!
-//! An import translates and checks the called tool's declared effects; the jail and the shell
-//! decide and do. A tool that did not declare an effect is refused here, whatever it was granted.
-//! Nothing in here knows the loop, the model or the network.
+//! An import translates and checks the called tool's declared effects; the jail, the shell and
+//! `fetch` decide and do. A tool that did not declare an effect is refused here, whatever it was granted.
+//! Nothing in here knows the loop or the model.
 
+mod fetch;
 mod process;
 mod state;
 mod workspace;
@@ -19,9 +20,10 @@ use super::sink::Sink;
 use super::workspace::Workspace;
 use crate::config::PluginConfig;
 use crate::deadline::Deadline;
+use crate::fetch::Fetch;
 use crate::wit::{
-    Effects, Fault, FaultKind, ambient, log, process as process_import, state as state_import,
-    types, workspace_read, workspace_write,
+    Effects, Fault, FaultKind, ambient, fetch as fetch_import, log, process as process_import,
+    state as state_import, types, workspace_read, workspace_write,
 };
 
 /// What one tool call has in its store.
@@ -34,6 +36,7 @@ pub(super) struct CallState {
     pub(super) reach: Arc<Reach>,
     pub(super) plugin: Arc<str>,
     pub(super) config: Arc<str>,
+    pub(super) fetch: Arc<Fetch>,
     pub(super) effects: Effects,
     pub(super) deadline: Deadline,
     /// Bytes in the workspace were changed through the write import.
@@ -136,6 +139,9 @@ pub(super) fn link(
             }
             "state" => {
                 state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+            }
+            "fetch" => {
+                fetch_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
             }
             other => unreachable!("`{other}` is not in the list of powers"),
         }

@@ -185,6 +185,7 @@ async fn link(
     listed.role = Some(role);
     let shape = load::read_shape(engine, &component, role)?;
     load::check_grants(&name, &shape, &grants)?;
+    load::check_servers(&name, &grants, &config.servers)?;
     listed.powers.clone_from(&shape.powers);
 
     let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());
