@@ -4,10 +4,13 @@
 //! guest runs. A guard that is broken refuses, a tool that is broken is one failed call, and the
 //! run lives on either way.
 
+mod cache;
+mod chain;
 mod grabby_guard;
 mod loading;
 mod misbehave_guard;
 mod misbehave_tool;
+mod narrowed;
 mod old_contract;
 mod reload;
 

@@ -190,6 +190,11 @@ impl Meter {
     pub(super) fn new(limit_bytes: Option<usize>) -> Meter {
         Meter { limit_bytes: limit_bytes.unwrap_or(MEMORY_BYTES), used_bytes: 0, exceeded: false }
     }
+
+    /// The memory of the store now, which is the most it had.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.used_bytes
+    }
 }
 
 impl ResourceLimiter for Meter {

@@ -9,6 +9,7 @@ mod process;
 mod state;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,6 +44,8 @@ pub(super) struct CallState {
     pub(super) altered: bool,
     /// A command was started: what it changed is unknown.
     pub(super) executed: bool,
+    /// How often each power was called.
+    pub(super) powers: BTreeMap<&'static str, u32>,
 }
 
 /// How far a plugin's powers go, as they are narrowed in its table.
@@ -69,6 +72,13 @@ impl CallState {
     /// The workspace, as far as this plugin may reach.
     fn jail(&self) -> &Jail {
         self.jail.as_ref().unwrap_or(&self.workspace.jail)
+    }
+
+    /// Counts a call of a power.
+    fn calls(&mut self, power: &'static str) -> &mut CallState {
+        let calls = self.powers.entry(power).or_default();
+        *calls = calls.saturating_add(1);
+        self
     }
 
     /// Refuses what the called tool did not declare.
@@ -129,19 +139,29 @@ pub(super) fn link(
     for power in powers {
         match *power {
             "workspace-read" => {
-                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-read")
+                })?;
             }
             "workspace-write" => {
-                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-write")
+                })?;
             }
             "process" => {
-                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("process")
+                })?;
             }
             "state" => {
-                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("state")
+                })?;
             }
             "fetch" => {
-                fetch_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                fetch_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("fetch")
+                })?;
             }
             other => unreachable!("`{other}` is not in the list of powers"),
         }

@@ -15,9 +15,11 @@ use crate::servers::Servers;
 /// The largest component file.
 pub const FILE_BYTES: usize = 64 << 20;
 
-/// The contract's package, and its version here.
+/// The contract's package.
 const PACKAGE: &str = "harness:plugin";
-const VERSION: &str = "0.1.0";
+
+/// The version of the contract here.
+pub const VERSION: &str = "0.1.0";
 
 /// Interfaces that need a grant.
 pub const POWERS: [&str; 5] = ["workspace-read", "workspace-write", "process", "state", FETCH];
@@ -216,6 +218,16 @@ pub(super) fn read_role(engine: &Engine, component: &Component) -> Result<Role, 
     }
 }
 
+/// The same, with the version of the contract it was built for.
+pub(super) fn read_version(
+    engine: &Engine,
+    component: &Component,
+) -> Result<(Role, String), LoadError> {
+    let role = read_role(engine, component)?;
+    let versions = roles(engine, component).into_iter().map(|(.., version)| version);
+    Ok((role, versions.collect()))
+}
+
 /// Every export that makes a role: the role, its interface, its version.
 fn roles(engine: &Engine, component: &Component) -> Vec<(Role, String, String)> {
     let ty = component.component_type();
@@ -298,7 +310,7 @@ pub(super) fn check_servers(
 }
 
 /// Interface and version of an import or export of the contract's package.
-fn ours(name: &str) -> Option<(&str, &str)> {
+pub(super) fn ours(name: &str) -> Option<(&str, &str)> {
     let (package, rest) = name.split_once('/')?;
     let (interface, version) = rest.split_once('@')?;
     (package == PACKAGE).then_some((interface, version))
