@@ -18,6 +18,7 @@ mod log;
 mod mock;
 mod plugin;
 mod serve;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -86,7 +87,7 @@ pub fn main() -> ExitCode {
 
 async fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Serve(flags) => serve::run(flags::load(&flags)?).await,
+        Command::Serve(flags) => serve::run(&flags).await,
         Command::Config(flags) => config::run(&flags),
         Command::Doctor(flags) => doctor::run(&flags).await,
         Command::Demo => demo::run(environment()).await,

@@ -19,6 +19,8 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use harness_jail::Globs;
+
 pub use keys::{KEYS, Key};
 pub use kind::Kind;
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
@@ -216,12 +218,50 @@ pub enum LedgerSync {
 /// `[plugin.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginConfig {
-    /// A component file; None for one that ships.
+    /// A component file, or a profile's table; None for one that ships.
     pub path: Option<PathBuf>,
+    /// It was found in the configuration directory, and no table names its path.
+    pub found: Option<Found>,
+    /// `blake3:` and the digest that the file must have, in hexadecimal.
+    pub digest: Option<String>,
     /// Interfaces it may import, beyond the sink; None for the built-in grants of one that ships.
     pub grants: Option<Vec<String>>,
+    /// What of a workspace it may read; all of it when None.
+    pub read: Option<Globs>,
+    /// What of a workspace it may change; all of it when None.
+    pub write: Option<Globs>,
+    /// The programs it may start, by name; any when None.
+    pub run: Option<Vec<String>>,
     /// Handed to the plugin as JSON.
     pub config: serde_json::Map<String, serde_json::Value>,
+    /// What a call of it may use.
+    pub limits: PluginLimits,
     /// False: not loaded.
     pub enabled: Option<bool>,
+    /// Tools of other plugins that its own of the same name stand in for.
+    pub replaces: Vec<String>,
+    /// Of a guard: the tools whose calls it judges; all when None.
+    pub tools: Option<Globs>,
+    /// Of a guard: it judges calls that may have one of these effects; all when None.
+    pub effects: Option<Vec<String>>,
+}
+
+/// Where in the configuration directory a plugin was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In `plugins`.
+    Plugins,
+    /// In `profiles`: nothing but a profile is loaded from there.
+    Profiles,
+}
+
+/// What one call of a plugin may use; the default of its role where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PluginLimits {
+    /// Memory, in bytes.
+    pub memory_bytes: Option<usize>,
+    /// Instructions of a guard's check or a profile's call, in fuel units.
+    pub fuel: Option<u64>,
+    /// The longest a tool's call may take, instead of what the tool says itself.
+    pub seconds: Option<u32>,
 }

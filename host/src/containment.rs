@@ -94,6 +94,11 @@ impl Containment {
         !self.sandbox.init.is_empty()
     }
 
+    /// Whether commands run that can reach the server's own directories.
+    pub fn leaves_state_open(&self) -> bool {
+        self.runs_commands() && self.posture() == Posture::None
+    }
+
     /// The one word for it.
     pub fn posture(&self) -> Posture {
         self.sandbox.posture

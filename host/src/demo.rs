@@ -91,7 +91,7 @@ fn configure(
         ("upstream.model", "scripted".to_owned()),
         ("state.dir", state.display().to_string()),
     ];
-    let layers = Layers { file: None, environment: environment.clone(), flags };
+    let layers = Layers { file: None, environment: environment.clone(), flags, found: Vec::new() };
     match Settings::merge(&layers).check() {
         Ok(config) => {
             Ok(Loaded { config, environment, warnings: Vec::new(), own_files: Vec::new() })

@@ -15,6 +15,7 @@ mod runs;
 mod sessions;
 mod twice;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
-use crate::config::Config;
+use crate::config::{Config, PluginConfig};
 use crate::containment::Containment;
 use crate::error::{Refusal, RefusalKind};
 use crate::ledger::Ledger;
@@ -125,6 +126,31 @@ impl Harness {
         let plugins = Plugins::load(engine, sources, &scratch).await;
         self.plugins.send_replace(Some(Arc::new(plugins)));
         Ok(())
+    }
+
+    /// Loads plugins anew. Runs under way keep those they began with; the next one gets the new.
+    ///
+    /// # Errors
+    ///
+    /// As [`Harness::load`]; then nothing changes.
+    pub async fn reload(
+        &self,
+        engine: &Engine,
+        sources: Vec<Source>,
+        configured: &BTreeMap<String, PluginConfig>,
+    ) -> std::io::Result<()> {
+        let scratch = self.scratch()?;
+        let before = self.plugins().await;
+        let plugins = before.reload(engine, sources, configured, &scratch).await;
+        self.plugins.send_replace(Some(Arc::new(plugins)));
+        Ok(())
+    }
+
+    /// Says in a configuration of plugins what commands run in.
+    pub fn tell_plugins(&self, configured: &mut BTreeMap<String, PluginConfig>) {
+        if let Some(containment) = self.containment.get() {
+            containment.tell(configured);
+        }
     }
 
     fn scratch(&self) -> std::io::Result<Arc<Workspace>> {

@@ -38,7 +38,7 @@ pub use fold::RunSummary;
 pub use follow::Progress;
 pub use recovery::Interrupted;
 pub use rows::{
-    Beside, Content, FileState, KeptFile, Mark, Moment, Observation, Page, Sent, SessionRow,
+    Beside, Content, FileState, Kept, KeptFile, Mark, Moment, Observation, Page, Sent, SessionRow,
 };
 pub use standing::{Standing, standing};
 
@@ -133,6 +133,23 @@ impl Ledger {
     pub async fn observations(&self, session: &str) -> Result<Vec<Observation>, LedgerError> {
         let session = session.to_owned();
         self.readers.read(move |connection| reader::observations(connection, &session)).await
+    }
+
+    /// What plugins keep for a session, as of the last commit.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`] when the file cannot be read.
+    pub async fn kept(&self, session: &str) -> Result<Vec<Kept>, LedgerError> {
+        let session = session.to_owned();
+        self.readers.read(move |connection| reader::kept(connection, &session)).await
+    }
+
+    /// Stores a value that a plugin keeps for a session, or that it no longer does.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownSession`]; [`LedgerError::Storage`] when it could not be stored.
+    pub async fn keep(&self, session: &str, kept: Kept) -> Result<(), LedgerError> {
+        self.desk.request(Work::Kept { session: session.to_owned(), kept }).await.map(drop)
     }
 
     /// Stores a run, what marks its request, and its first event in one commit, stamped with the

@@ -4,9 +4,10 @@
 //! looks into a workspace: that is the jail's.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use harness_jail::{
-    Jail, OpenError, PrivateDir, directories_in, ensure_directory, remove_directory,
+    Jail, OpenError, PrivateDir, directories_in, ensure_directory, real_path, remove_directory,
 };
 
 use crate::wire::chat::is_session_id;
@@ -24,6 +25,8 @@ pub struct Places {
     shares_workspaces: bool,
     /// What a client may name lies under one of these; anywhere, when None.
     roots: Option<Vec<PathBuf>>,
+    /// The configuration, and what it counts on: whoever could write there would rule the server.
+    apart: Mutex<Vec<PathBuf>>,
 }
 
 /// Why the server's own directories cannot be used; for the operator.
@@ -109,7 +112,8 @@ impl Places {
         let canonical = |roots: &[PathBuf]| roots.iter().map(canonical).collect();
         let roots = roots.map(canonical).transpose()?;
         let shares_workspaces = workspaces != own;
-        Ok(Places { state, state_path, workspaces, shares_workspaces, roots })
+        let apart = Mutex::default();
+        Ok(Places { state, state_path, workspaces, shares_workspaces, roots, apart })
     }
 
     /// Whether two directories could be such a layout, as far as their paths tell. Makes nothing.
@@ -119,6 +123,30 @@ impl Places {
     /// [`LayoutError::Overlap`].
     pub fn check(state_dir: &Path, workspace_root: Option<&Path>) -> Result<(), LayoutError> {
         workspace_root.map_or(Ok(()), |root| check_overlap(state_dir, root))
+    }
+
+    /// Keeps these files and directories out of every workspace, instead of those named before.
+    pub fn keep_apart(&self, paths: impl Iterator<Item = PathBuf>) {
+        let paths = paths.map(|path| real_path(&path)).collect();
+        *self.apart.lock().unwrap_or_else(PoisonError::into_inner) = paths;
+    }
+
+    /// Where compiled plugins are kept.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, or is not private.
+    pub fn compiled(&self) -> std::io::Result<PrivateDir> {
+        self.state.subdirectory("compiled")
+    }
+
+    /// Forgets the compiled plugins, with the key that vouches for them.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn forget_compiled(&self) -> std::io::Result<()> {
+        self.state.remove("compiled")
     }
 
     /// The ledger's file.
@@ -204,6 +232,9 @@ impl Places {
         let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
         // Whoever had the parent of fresh workspaces would have everyone's.
         let overlaps = overlaps || self.workspaces.starts_with(root);
+        let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = |own: &PathBuf| own.starts_with(root) || root.starts_with(own);
+        let overlaps = overlaps || apart.iter().any(holds);
         if overlaps && fresh_of.is_none() {
             return Err(PlaceError::ServersOwn(directory.to_owned()));
         }

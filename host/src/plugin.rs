@@ -1,20 +1,24 @@
 //! Guests: every plugin that is in force, found, loaded, granted and linked.
 //!
 //! The only code that calls wasmtime. Default plugins come from the bundle and are loaded like
-//! anybody's; `[plugin.NAME]` adds, replaces or disables. A tool or profile that does not load is
-//! left out and told; a guard that does not load stays, and refuses. Nothing here decides what a
-//! run does next.
+//! anybody's; `[plugin.NAME]` and the configuration directory add, replace or disable. A tool or
+//! profile that does not load is left out and told; a guard that does not load stays, and refuses.
+//! Nothing here decides what a run does next.
 
 mod anatomy;
 mod breakage;
+mod cache;
 mod commands;
 mod engine;
 mod guard;
 mod imports;
+mod listed;
 mod load;
+mod loading;
 mod profile;
 mod schema;
 mod sink;
+mod source;
 mod tool;
 mod used;
 mod workspace;
@@ -22,28 +26,24 @@ mod workspace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use harness_bundle as bundle;
-use tokio::task::spawn_blocking;
-use wasmtime::component::Component;
-
 pub use anatomy::Anatomy;
 pub use breakage::{Breakage, Cause};
 pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};
-pub use guard::FUEL as GUARD_FUEL;
-pub use guard::{Checked, Guard, Refused};
+pub use guard::{Checked, FUEL as GUARD_FUEL, Guard, Refused};
+pub use listed::Listed;
 pub use load::{FILE_BYTES, LoadError, POWERS, Role, VERSION};
 pub use profile::{FUEL as DESCRIBE_FUEL, Profile};
 pub(crate) use schema::ends_early;
 pub use sink::Line;
+pub use source::{Source, digest};
 pub use tool::{End, Input, Ran, Told, Tool, named_paths};
 pub use used::Used;
 pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;
-use crate::wit::guard_world::GuardPluginPre;
-use crate::wit::profile_world::ProfilePluginPre;
-use crate::wit::tool_world::ToolPluginPre;
+use loading::{Linked, Loaded};
+use source::BUILT_IN;
 
 /// Every plugin in force.
 #[derive(Default)]
@@ -53,48 +53,8 @@ pub struct Plugins {
     guards: Vec<Guard>,
     profiles: Vec<Profile>,
     listed: Vec<Listed>,
-}
-
-/// One plugin as `harness plugin list` shows it.
-#[derive(Debug)]
-pub struct Listed {
-    /// In the configuration.
-    pub name: String,
-    /// `built in`, or the path.
-    pub source: String,
-    /// None when it could not be told.
-    pub role: Option<Role>,
-    /// The powers it imports and was granted.
-    pub powers: Vec<&'static str>,
-    /// What it offers, or why it does not load.
-    pub offers: Result<Vec<String>, String>,
-    /// Size of the component, in bytes.
-    pub bytes: usize,
-    /// What the first question to it used: what it offers, or what it wants to see. None when it
-    /// does not load.
-    pub used: Option<Used>,
-}
-
-/// A component to load.
-pub struct Source {
-    name: String,
-    origin: String,
-    /// What the bundle says it is; None for a file.
-    role: Option<Role>,
-    code: Result<Code, LoadError>,
-    config: PluginConfig,
-}
-
-/// What a source brings.
-enum Code {
-    File(Vec<u8>),
-    Compiled { bytes: usize, component: Component },
-}
-
-enum Linked {
-    Tools(Vec<Tool>),
-    Guard(Box<Guard>),
-    Profiles(Vec<Profile>),
+    /// What they were made from, in the order of the sources.
+    loaded: Vec<Loaded>,
 }
 
 impl Plugins {
@@ -102,41 +62,89 @@ impl Plugins {
     /// core for one component, and what it needs for several at once stays with the process for
     /// good. `scratch` is lent to tools while they say what they offer; they have no effects then.
     pub async fn load(engine: &Engine, sources: Vec<Source>, scratch: &Arc<Workspace>) -> Plugins {
-        let mut plugins = Plugins::default();
+        Plugins::default().reload(engine, sources, &BTreeMap::new(), scratch).await
+    }
+
+    /// The same with these plugins in force until now: what did not change is taken over. A guard
+    /// that was found in the configuration directory and is there no more goes on refusing, until
+    /// its table in `configured` disables it.
+    pub async fn reload(
+        &self,
+        engine: &Engine,
+        sources: Vec<Source>,
+        configured: &BTreeMap<String, PluginConfig>,
+        scratch: &Arc<Workspace>,
+    ) -> Plugins {
+        let mut loaded = Vec::new();
         for source in sources {
-            let listed = Listed::of(&source);
+            let (name, origin) = (source.name.clone(), source.origin.clone());
+            let config = source.config.clone();
+            let before = self.loaded.iter().find(|before| before.listed.name == name).cloned();
             // In a task of its own: a panic is one plugin's.
-            let loading = tokio::spawn(load_one(engine.clone(), source, scratch.clone()));
-            let (listed, linked) = match loading.await {
-                Ok(loaded) => loaded,
-                Err(err) => not_loaded(listed, format!("loading it panicked: {err}")),
-            };
-            plugins.admit(listed, linked);
+            let load = loading::load(engine.clone(), source, scratch.clone(), before);
+            loaded.push(
+                tokio::spawn(load).await.unwrap_or_else(|err| {
+                    Loaded::panicked(&name, &origin, config, &err.to_string())
+                }),
+            );
+        }
+        for before in &self.loaded {
+            let name = &before.listed.name;
+            let is_there = loaded.iter().any(|now| now.listed.name == *name);
+            if !is_there && !configured.contains_key(name) {
+                let mut gone = before.clone();
+                if gone.vanish() {
+                    loaded.push(gone);
+                }
+            }
+        }
+        let mut plugins = Plugins::default();
+        for one in &loaded {
+            plugins.admit(one, &loaded);
+        }
+        plugins.loaded = loaded;
+        for listed in &plugins.listed {
+            let told = self.listed.iter().find(|before| before.name == listed.name);
+            match listed.problem() {
+                Some(problem) if told.and_then(Listed::problem).as_ref() != Some(&problem) => {
+                    tracing::error!(plugin = listed.name, "{problem}");
+                }
+                _ => {}
+            }
         }
         plugins.tools.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         plugins
     }
 
-    fn admit(&mut self, mut listed: Listed, linked: Option<Linked>) {
-        match linked {
+    fn admit(&mut self, one: &Loaded, all: &[Loaded]) {
+        let mut listed = one.listed.clone();
+        match one.linked.clone() {
             Some(Linked::Tools(tools)) => {
+                let (replaced, tools): (Vec<Tool>, Vec<Tool>) =
+                    tools.into_iter().partition(|tool| is_replaced(one, &tool.spec().name, all));
                 let taken = tools.iter().find(|tool| self.tool(&tool.spec().name).is_some());
                 if let Some(taken) = taken {
                     let name = &taken.spec().name;
                     listed.offers = Err(format!(
                         "tool `{name}` is there already\n\
-                         hint: disable the plugin that offers it, or rename this one's"
+                         hint: `replaces = [\"{name}\"]` under `[plugin.{}]` puts this one in its \
+                         place",
+                        listed.name
                     ));
                 } else {
+                    if let Ok(offers) = &mut listed.offers {
+                        offers.retain(|name| replaced.iter().all(|it| it.spec().name != *name));
+                    }
                     self.tools.extend(tools);
                 }
             }
-            Some(Linked::Guard(guard)) => self.guards.push(*guard),
+            Some(Linked::Guard(guard)) => self.guards.push(guard),
+            // A person's own before those that ship: of two that suit, the first is taken.
+            Some(Linked::Profiles(profiles)) if listed.source != BUILT_IN => {
+                self.profiles.splice(..0, profiles);
+            }
             Some(Linked::Profiles(profiles)) => self.profiles.extend(profiles),
             None => {}
-        }
-        if let Err(cause) = &listed.offers {
-            tracing::error!(plugin = listed.name, "does not load: {cause}");
         }
         self.listed.push(listed);
     }
@@ -178,7 +186,7 @@ impl Plugins {
         })
     }
 
-    /// Every profile, in the order they were told.
+    /// Every profile; of two that suit, the first is taken.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
     }
@@ -189,178 +197,14 @@ impl Plugins {
     }
 }
 
-impl Listed {
-    /// What is known before it is loaded.
-    fn of(source: &Source) -> Listed {
-        Listed {
-            name: source.name.clone(),
-            source: source.origin.clone(),
-            role: source.role,
-            powers: Vec::new(),
-            offers: Ok(Vec::new()),
-            bytes: 0,
-            used: None,
+/// Whether another plugin that offers that tool says that it stands in for this one's.
+fn is_replaced(one: &Loaded, tool: &str, all: &[Loaded]) -> bool {
+    let others = all.iter().filter(|other| other.listed.name != one.listed.name);
+    others.filter(|other| other.replaces(tool)).any(|other| {
+        !one.replaces(tool) || {
+            // Two that would both: the first.
+            let place = |of: &Loaded| all.iter().position(|it| it.listed.name == of.listed.name);
+            place(other) < place(one)
         }
-    }
-}
-
-impl Source {
-    /// What the configuration asks for: the bundle, less what is disabled, and files. `read` reads
-    /// a component file.
-    pub fn all(
-        configured: &BTreeMap<String, PluginConfig>,
-        mut read: impl FnMut(&std::path::Path) -> std::io::Result<Vec<u8>>,
-    ) -> Vec<Source> {
-        let mut names: Vec<&str> = bundle::PLUGINS.iter().map(|plugin| plugin.name).collect();
-        names.extend(configured.keys().map(String::as_str).filter(|name| built_in(name).is_none()));
-        let mut sources = Vec::new();
-        for name in names {
-            let config = configured.get(name).cloned().unwrap_or_default();
-            if config.enabled == Some(false) {
-                continue;
-            }
-            let plugin = built_in(name);
-            let (origin, code) = match (&config.path, plugin) {
-                (Some(path), _) => {
-                    let shown = path.display().to_string();
-                    let unreadable = |source| LoadError::Unreadable { path: shown.clone(), source };
-                    (shown.clone(), read(path).map(Code::File).map_err(unreadable))
-                }
-                (None, Some(plugin)) => {
-                    ("built in".to_owned(), Ok(Code::File(plugin.bytes.to_vec())))
-                }
-                (None, None) => ("nowhere".to_owned(), Err(LoadError::Unknown(name.to_owned()))),
-            };
-            let role = plugin.map(|plugin| match plugin.role {
-                bundle::Role::Tool => Role::Tool,
-                bundle::Role::Guard => Role::Guard,
-                bundle::Role::Profile => Role::Profile,
-            });
-            sources.push(Source { name: name.to_owned(), origin, role, code, config });
-        }
-        sources
-    }
-
-    /// One component that was read already, under this name.
-    pub fn of(anatomy: &Anatomy, name: &str, config: PluginConfig) -> Source {
-        let code = Code::Compiled { bytes: anatomy.bytes, component: anatomy.component.clone() };
-        let origin = "a file".to_owned();
-        Source { name: name.to_owned(), origin, role: None, code: Ok(code), config }
-    }
-}
-
-fn built_in(name: &str) -> Option<&'static bundle::Plugin> {
-    bundle::PLUGINS.iter().find(|plugin| plugin.name == name)
-}
-
-/// What the default plugins are granted; a configured list replaces it.
-fn default_grants(source: &Source) -> Vec<String> {
-    let powers: &[&str] = match source.name.as_str() {
-        _ if source.origin != "built in" => &[],
-        "files" => &["workspace-read", "workspace-write"],
-        "search" => &["workspace-read"],
-        "shell" => &["process"],
-        _ => &[],
-    };
-    powers.iter().map(|power| (*power).to_owned()).collect()
-}
-
-async fn load_one(
-    engine: Engine,
-    mut source: Source,
-    scratch: Arc<Workspace>,
-) -> (Listed, Option<Linked>) {
-    let mut listed = Listed::of(&source);
-    match link(&engine, &mut source, &scratch, &mut listed).await {
-        Ok(linked) => (listed, Some(linked)),
-        Err(err) => not_loaded(listed, err.to_string()),
-    }
-}
-
-/// Only a tool or a profile is left out. What might be a guard refuses: a file that cannot be
-/// read, or is no component, may have been one.
-fn not_loaded(mut listed: Listed, cause: String) -> (Listed, Option<Linked>) {
-    listed.offers = Err(cause.clone());
-    let guard = !matches!(listed.role, Some(Role::Tool | Role::Profile));
-    let guard = guard.then(|| Linked::Guard(Box::new(Guard::missing(&listed.name, cause))));
-    (listed, guard)
-}
-
-async fn link(
-    engine: &Engine,
-    source: &mut Source,
-    scratch: &Arc<Workspace>,
-    listed: &mut Listed,
-) -> Result<Linked, LoadError> {
-    let code = std::mem::replace(&mut source.code, Ok(Code::File(Vec::new())))?;
-    let component = match code {
-        Code::Compiled { bytes, component } => {
-            listed.bytes = bytes;
-            component
-        }
-        Code::File(bytes) => {
-            listed.bytes = bytes.len();
-            let compiler = engine.clone();
-            let compiled = spawn_blocking(move || load::compile(&compiler, &bytes)).await;
-            compiled.map_err(|_| LoadError::Link("the compiler panicked".to_owned()))??
-        }
-    };
-    // Before anything else is judged: a tool that does not load must not pass for a guard.
-    let role = load::read_role(engine, &component)?;
-    // A tool under a guard's name would be a guard less.
-    if let Some(expected) = source.role
-        && expected != role
-    {
-        return Err(LoadError::OtherRole { expected, role });
-    }
-    listed.role = Some(role);
-    let shape = load::read_shape(engine, &component, role)?;
-    let grants = source.config.grants.clone().unwrap_or_else(|| default_grants(source));
-    load::check_grants(&source.name, &shape, &grants)?;
-    listed.powers.clone_from(&shape.powers);
-
-    let name = source.name.as_str();
-    let config = serde_json::Value::Object(source.config.config.clone()).to_string();
-    let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());
-    let linked = match role {
-        Role::Tool => {
-            let linker = imports::link(engine.wasmtime(), &shape.powers).map_err(not_linked)?;
-            let pre = linker.instantiate_pre(&component).map_err(not_linked)?;
-            let pre = ToolPluginPre::new(pre).map_err(not_linked)?;
-            let plugin = Arc::new(tool::ToolPlugin::new(engine, name, &config, pre));
-            let (tools, used) = plugin.tools(scratch.clone()).await?;
-            listed.used = Some(used);
-            Linked::Tools(tools)
-        }
-        Role::Guard => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = GuardPluginPre::new(pre).map_err(not_linked)?;
-            let (guard, used) = Guard::new(engine, name, &config, pre).await?;
-            listed.used = Some(used);
-            Linked::Guard(Box::new(guard))
-        }
-        Role::Profile => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = ProfilePluginPre::new(pre).map_err(not_linked)?;
-            let (engine, name) = (engine.clone(), name.to_owned());
-            let described = spawn_blocking(move || profile::describe(&engine, &name, &pre)).await;
-            let panicked = |_| LoadError::Link("the engine panicked".to_owned());
-            let (profiles, used) = described.map_err(panicked)??;
-            listed.used = Some(used);
-            Linked::Profiles(profiles)
-        }
-    };
-    listed.offers = Ok(match &linked {
-        Linked::Tools(tools) => tools.iter().map(|tool| tool.spec().name.clone()).collect(),
-        Linked::Guard(_) => Vec::new(),
-        Linked::Profiles(profiles) => profiles.iter().map(|p| p.name.clone()).collect(),
-    });
-    Ok(linked)
-}
-
-fn sealed(
-    engine: &Engine,
-    component: &Component,
-) -> wasmtime::Result<wasmtime::component::InstancePre<guard::Sealed>> {
-    guard::sealed_linker(engine)?.instantiate_pre(component)
+    })
 }

@@ -286,6 +286,7 @@ async fn a_model_is_told_the_time_that_is_set() {
             file: Some(("h.toml".to_owned(), file.to_owned())),
             environment: Vec::new(),
             flags: Vec::new(),
+            found: Vec::new(),
         };
         let sources = Source::all(Settings::merge(&layers).plugins(), |_| unreachable!());
         let jail = Jail::open(place.path(), None).unwrap();
@@ -339,6 +340,7 @@ fn the_page_has_files_that_work() {
             file: Some(("harness.toml".to_owned(), (*file).to_owned())),
             environment: vec![("HOME".to_owned(), "/home/ada".to_owned())],
             flags: Vec::new(),
+            found: Vec::new(),
         };
         let settings = Settings::merge(&layers);
         settings.check().unwrap_or_else(|problems| panic!("{problems:?}"));

@@ -22,7 +22,7 @@ async fn default_plugins() -> Plugins {
     let jail = Jail::open(place.path(), None).unwrap();
     let redactor = Arc::new(Redactor::new(std::iter::empty()));
     let workspace = Arc::new(Workspace::new(jail, Shell::none(), redactor));
-    let layers = Layers { file: None, environment: Vec::new(), flags: Vec::new() };
+    let layers = Layers::default();
     let sources = Source::all(Settings::merge(&layers).plugins(), |_| unreachable!());
     Plugins::load(&Engine::new().unwrap(), sources, &workspace).await
 }

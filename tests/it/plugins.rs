@@ -9,6 +9,7 @@ mod loading;
 mod misbehave_guard;
 mod misbehave_tool;
 mod old_contract;
+mod reload;
 
 use std::path::Path;
 use std::process::Output;

@@ -40,7 +40,7 @@ pub use entry::{Content, Entry, EntryKind};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::Fingerprint;
 pub use jail::{Jail, OpenError};
-pub use look::{Look, find_program, look_at_directory};
+pub use look::{Look, Stamp, files_in, find_program, look_at_directory, real_path};
 pub use observations::Observations;
 pub use path::JailPath;
 pub use private::{

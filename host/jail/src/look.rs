@@ -38,6 +38,45 @@ pub fn look_at_directory(path: &Path) -> io::Result<Look> {
     Ok(Look { exists, is_writable, free_bytes: system.f_bavail.saturating_mul(system.f_frsize) })
 }
 
+/// By what a file is seen to have changed, without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(u64, u64, u64, u64, u64);
+
+impl Stamp {
+    /// Of the file that `path` leads to; None where there is none that can be looked at.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        let stat = rustix::fs::stat(path).ok()?;
+        let moment = |seconds: i64, nanoseconds: u64| {
+            u64::try_from(seconds).unwrap_or_default() * 1_000_000_000 + nanoseconds
+        };
+        let modified = moment(stat.st_mtime, stat.st_mtime_nsec);
+        let changed = moment(stat.st_ctime, stat.st_ctime_nsec);
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        Some(Stamp(stat.st_dev, stat.st_ino, size, modified, changed))
+    }
+}
+
+/// The canonical form of a path of the operator's; as it stands where it has none.
+pub fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The files in a directory of the operator's, by name; none where there is no directory.
+///
+/// # Errors
+/// What the system says.
+pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(directory) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut files: Vec<PathBuf> = paths.collect::<io::Result<_>>()?;
+    files.retain(|path| path.is_file());
+    files.sort();
+    Ok(files)
+}
+
 /// Where a program lies in the directories of `path`, a `PATH`.
 pub fn find_program(name: &str, path: &str) -> Option<PathBuf> {
     let directories = path.split(':').filter(|directory| directory.starts_with('/'));

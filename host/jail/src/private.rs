@@ -99,6 +99,24 @@ impl PrivateDir {
         written
     }
 
+    /// What is in the file `name`.
+    ///
+    /// # Errors
+    /// `FileTooLarge` beyond `max_bytes`, `InvalidInput` for what is no regular file or no single
+    /// name, otherwise what the system says.
+    pub fn read(&self, name: &str, max_bytes: u64) -> io::Result<Vec<u8>> {
+        read_whole(handles::open_file_at(&self.dir, OsStr::new(name))?, max_bytes)
+    }
+
+    /// The files in it, with when each was last changed, in milliseconds since 1970. Names that are
+    /// not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn files(&self) -> io::Result<Vec<(String, u64)>> {
+        found_in(&self.dir, crate::entry::EntryKind::File)
+    }
+
     /// Removes the file or the whole tree `name`; one that is missing is fine. Links are removed,
     /// not followed.
     ///
@@ -179,11 +197,15 @@ pub fn remove_directory(parent: &Path, name: &str) -> io::Result<()> {
 /// What the system says.
 pub fn directories_in(parent: &Path) -> io::Result<Vec<(String, u64)>> {
     let parent = Dir::open_ambient_dir(parent, ambient_authority())?;
+    found_in(&parent, crate::entry::EntryKind::Directory)
+}
+
+fn found_in(parent: &Dir, kind: crate::entry::EntryKind) -> io::Result<Vec<(String, u64)>> {
     let mut found = Vec::new();
     for entry in parent.entries()? {
         let Ok(name) = entry?.file_name().into_string() else { continue };
-        let Ok(stat) = handles::stat_at(&parent, OsStr::new(&name)) else { continue };
-        if stat.kind == crate::entry::EntryKind::Directory {
+        let Ok(stat) = handles::stat_at(parent, OsStr::new(&name)) else { continue };
+        if stat.kind == kind {
             found.push((name, stat.modified_ms()));
         }
     }
@@ -224,7 +246,10 @@ pub fn read_capped(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     use cap_std::fs::{OpenOptions, OpenOptionsExt};
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(nix::libc::O_NONBLOCK);
-    let file = File::open_ambient_with(path, &options, ambient_authority())?;
+    read_whole(File::open_ambient_with(path, &options, ambient_authority())?, max_bytes)
+}
+
+fn read_whole(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     if handles::stat_of(&file)?.kind != crate::entry::EntryKind::File {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }

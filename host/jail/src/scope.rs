@@ -58,8 +58,13 @@ impl Globs {
         Ok(Globs { patterns: patterns.to_vec(), within: build(within)?, above: build(above)? })
     }
 
+    /// As they were given.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
     /// Whether the path `real`, free of links, is one of those meant.
-    pub(crate) fn admit(&self, real: &str) -> bool {
+    pub fn admit(&self, real: &str) -> bool {
         self.within.is_match(real)
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
 
@@ -24,7 +24,8 @@ use crate::upstream::{Timers, Upstream, UpstreamSettings};
 pub struct Boot {
     /// The harness.
     pub harness: Arc<Harness>,
-    engine: Engine,
+    /// None before the walls are known: commands must not reach what it keeps.
+    engine: OnceLock<Engine>,
     /// The home directory of whoever runs the server; commands see no secret of it.
     home: Option<PathBuf>,
     /// The configuration, which commands do not see either.
@@ -50,12 +51,11 @@ impl Boot {
         }
         let redactor = Arc::new(redactor(secrets(&config), &environment));
         let upstream = Upstream::new(upstream_settings(&config))?;
-        let engine = Engine::for_runs(config.max_runs)?;
         let home = environment.iter().find(|(name, _)| name == "HOME");
         let home = home.map(|(_, home)| PathBuf::from(home));
         let environment = harness_jail::allowed_environment(environment.into_iter());
         let parts = Parts { config, places, ledger, upstream, redactor, environment, audit };
-        Ok(Boot { harness: Harness::new(parts), engine, home, own_files })
+        Ok(Boot { harness: Harness::new(parts), engine: OnceLock::new(), home, own_files })
     }
 
     /// Finds out what commands run in, then compiles and links the plugins that the configuration
@@ -68,16 +68,17 @@ impl Boot {
     pub async fn load(&self) -> anyhow::Result<()> {
         let containment = self.containment().await?;
         containment.report();
+        let engine = self.engine(&containment)?;
         let mut configured = self.harness.config().plugins.clone();
         containment.tell(&mut configured);
         self.harness.contain(containment);
-        let configured = &configured;
-        let loading = self.harness.load(&self.engine, sources(configured));
+        self.keep_apart(&configured);
+        let loading = self.harness.load(self.engine.get_or_init(|| engine), sources(&configured));
         loading.await.context("the plugins cannot be loaded")?;
         let plugins = self.harness.plugins().await;
         // One of ours that nobody changed and that does not load is a fault of this process (no
         // handles left, say): better no server than one that goes on without it.
-        let ours = plugins.listed().iter().filter(|it| is_unchanged(configured, &it.name));
+        let ours = plugins.listed().iter().filter(|it| is_unchanged(&configured, &it.name));
         for listed in ours {
             if let Err(cause) = &listed.offers {
                 bail!("the default plugin `{}` does not load: {cause}", listed.name);
@@ -85,6 +86,45 @@ impl Boot {
         }
         let prepared = self.harness.prepare_upstream().await;
         prepared.map_err(|problem| anyhow!("upstream.profile: {problem}"))
+    }
+
+    /// Loads the plugins anew, as they are configured now. Runs under way keep those they began with.
+    ///
+    /// # Errors
+    ///
+    /// When there is nowhere to try tools out; nothing changes then.
+    pub(super) async fn reload(
+        &self,
+        mut configured: BTreeMap<String, PluginConfig>,
+    ) -> anyhow::Result<()> {
+        let Some(engine) = self.engine.get() else { return Ok(()) };
+        self.harness.tell_plugins(&mut configured);
+        self.keep_apart(&configured);
+        let sources = sources(&configured);
+        Ok(self.harness.reload(engine, sources, &configured).await?)
+    }
+
+    /// The engine. What it compiles is kept where no command can reach it, and nowhere otherwise.
+    fn engine(&self, containment: &Containment) -> anyhow::Result<Engine> {
+        let engine = Engine::for_runs(self.harness.config().max_runs)?;
+        let places = self.harness.places();
+        if containment.leaves_state_open() {
+            places.forget_compiled().context("cannot forget compiled plugins")?;
+            return Ok(engine);
+        }
+        let keeping = places.compiled().and_then(|place| engine.clone().keeping_compiled(place));
+        Ok(keeping.unwrap_or_else(|err| {
+            tracing::warn!("compiled plugins cannot be kept: {err}");
+            engine
+        }))
+    }
+
+    /// A workspace that holds the configuration, or a plugin that no digest pins, would let its
+    /// model rule the server.
+    fn keep_apart(&self, configured: &BTreeMap<String, PluginConfig>) {
+        let unpinned = configured.values().filter(|plugin| plugin.digest.is_none());
+        let unpinned = unpinned.filter_map(|plugin| plugin.path.clone());
+        self.harness.places().keep_apart(self.own_files.iter().cloned().chain(unpinned));
     }
 
     async fn containment(&self) -> anyhow::Result<Containment> {

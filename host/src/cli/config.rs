@@ -9,7 +9,7 @@ use anyhow::bail;
 
 use super::boot;
 use super::flags::{Configured, settings};
-use crate::config::{Key, PluginConfig, Setting, Settings};
+use crate::config::{Key, PluginConfig, PluginLimits, Setting, Settings};
 
 /// Prints the settings.
 pub(super) fn run(flags: &Configured) -> anyhow::Result<()> {
@@ -53,15 +53,29 @@ fn line(settings: &Settings, key: &Key, setting: Option<&Setting>) -> String {
 
 /// Names of the plugin's own settings without their values: any of them may be a secret.
 fn plugin_line(name: &str, plugin: &PluginConfig) -> String {
-    let PluginConfig { path, grants, config, enabled } = plugin;
     let mut said = Vec::new();
-    said.extend(path.as_ref().map(|path| format!("path {}", path.display())));
-    said.extend(grants.as_ref().map(|grants| format!("grants {grants:?}")));
-    if !config.is_empty() {
-        let names: Vec<&str> = config.keys().map(String::as_str).collect();
+    said.extend(plugin.path.as_ref().map(|path| format!("path {}", path.display())));
+    said.extend(plugin.digest.as_ref().map(|digest| format!("digest {digest}")));
+    said.extend(plugin.grants.as_ref().map(|grants| format!("grants {grants:?}")));
+    let scopes = [("read", &plugin.read), ("write", &plugin.write), ("tools", &plugin.tools)];
+    for (field, globs) in scopes {
+        said.extend(globs.as_ref().map(|globs| format!("{field} {:?}", globs.patterns())));
+    }
+    let lists = [("run", &plugin.run), ("effects", &plugin.effects)];
+    for (field, list) in lists {
+        said.extend(list.as_ref().map(|list| format!("{field} {list:?}")));
+    }
+    if !plugin.replaces.is_empty() {
+        said.push(format!("replaces {:?}", plugin.replaces));
+    }
+    if !plugin.config.is_empty() {
+        let names: Vec<&str> = plugin.config.keys().map(String::as_str).collect();
         said.push(format!("config of {}", names.join(", ")));
     }
-    said.extend(enabled.map(|enabled| format!("enabled {enabled}")));
+    if plugin.limits != PluginLimits::default() {
+        said.push("limits of its own".to_owned());
+    }
+    said.extend(plugin.enabled.map(|enabled| format!("enabled {enabled}")));
     if said.is_empty() {
         said.push("nothing set".to_owned());
     }

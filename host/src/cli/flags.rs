@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 
 use super::{boot, environment};
-use crate::config::{Config, Layers, Problem, Settings};
+use crate::config::{Config, Found, Layers, Problem, Settings};
 
 /// The largest configuration file.
 const CONFIG_BYTES: u64 = 1 << 20;
@@ -129,6 +129,11 @@ pub(super) fn settings(flags: &Configured) -> anyhow::Result<(Settings, Vec<(Str
         (None, Some(path)) if path.exists() => Some(read_config(&path)?),
         _ => None,
     };
+    let directory = match (&flags.config, default_file(&environment)) {
+        (Some(path), _) => std::path::absolute(path).ok().and_then(|path| parent(&path)),
+        (None, path) => path.and_then(|path| parent(&path)),
+    };
+    let found = directory.map_or(Ok(Vec::new()), |directory| found_in(&directory))?;
     let flag = |key: &'static str, value: &Option<String>| Some((key, value.clone()?));
     let path = |key: &'static str, value: &Option<String>| Some((key, absolute(value.as_ref()?)));
     let flags = [
@@ -144,15 +149,41 @@ pub(super) fn settings(flags: &Configured) -> anyhow::Result<(Settings, Vec<(Str
         flag("log.format", &flags.log_format),
     ];
     let flags = flags.into_iter().flatten().collect();
-    let layers = Layers { file, environment: environment.clone(), flags };
+    let layers = Layers { file, environment: environment.clone(), flags, found };
     Ok((Settings::merge(&layers), environment))
 }
 
-/// The configuration file, and the directory it is looked for in.
+/// The plugins that lie beside the configuration file.
+fn found_in(directory: &Path) -> anyhow::Result<Vec<(Found, PathBuf)>> {
+    let mut found = Vec::new();
+    for (place, name, endings) in [
+        (Found::Plugins, "plugins", &["wasm"][..]),
+        (Found::Profiles, "profiles", &["wasm", "toml"]),
+    ] {
+        let directory = directory.join(name);
+        let files = harness_jail::files_in(&directory);
+        let files = files.with_context(|| format!("cannot list `{}`", directory.display()))?;
+        let is_plugin = |path: &PathBuf| {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            ending.is_some_and(|ending| endings.contains(&ending))
+        };
+        found.extend(files.into_iter().filter(is_plugin).map(|path| (place, path)));
+    }
+    Ok(found)
+}
+
+/// The configuration file, the directory it is looked for in, and those of plugins beside it.
 pub(super) fn own_files(flags: &Configured, environment: &[(String, String)]) -> Vec<PathBuf> {
-    let directory = default_file(environment).and_then(|file| Some(file.parent()?.to_owned()));
+    let directory = default_file(environment).and_then(|file| parent(&file));
     let named = flags.config.as_ref().and_then(|file| std::path::absolute(file).ok());
-    directory.into_iter().chain(named).collect()
+    let beside = named.iter().filter_map(|file| parent(file));
+    let beside = beside.flat_map(|place| [place.join("plugins"), place.join("profiles")]);
+    let beside: Vec<PathBuf> = beside.collect();
+    directory.into_iter().chain(named).chain(beside).collect()
+}
+
+fn parent(file: &Path) -> Option<PathBuf> {
+    file.parent().map(Path::to_owned)
 }
 
 /// A path of a flag; one that is not absolute starts at the current directory.
@@ -188,4 +219,15 @@ fn default_file(environment: &[(String, String)]) -> Option<PathBuf> {
     };
     let home = value("XDG_CONFIG_HOME").or_else(|| Some(value("HOME")?.join(".config")))?;
     Some(home.join("harness").join("harness.toml"))
+}
+
+/// Every file that says which plugins are in force: the configuration, and the plugins' own.
+pub(super) fn plugin_files(flags: &Configured) -> Vec<PathBuf> {
+    let environment = environment();
+    let file = flags.config.clone().or_else(|| default_file(&environment));
+    // Where it is not sound, its own change is what will mend it.
+    let named = settings(flags).map(|(settings, _)| {
+        settings.plugins().values().filter_map(|plugin| plugin.path.clone()).collect::<Vec<_>>()
+    });
+    file.into_iter().chain(named.unwrap_or_default()).collect()
 }

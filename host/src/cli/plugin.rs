@@ -94,17 +94,21 @@ pub(super) async fn load_for_listing(
 }
 
 fn line(listed: &Listed) -> String {
-    let Listed { name, source, role, powers, offers, bytes, used: _ } = listed;
+    let Listed { name, source, role, powers, offers, bytes, .. } = listed;
     let role = role.map_or("?".to_owned(), |role| role.to_string());
     let size = format!("{} kB", bytes.div_ceil(1000));
-    let head = format!("{name:<12} {role:<8} {size:>8}  {source}");
+    let mut said = format!("{name:<12} {role:<8} {size:>8}  {source}");
     let powers = match powers.as_slice() {
         [] => "sink only".to_owned(),
         powers => powers.join(", "),
     };
     match offers {
-        Ok(offers) if offers.is_empty() => format!("{head}\n    may use: {powers}"),
-        Ok(offers) => format!("{head}\n    offers: {}; may use: {powers}", offers.join(", ")),
-        Err(cause) => format!("{head}\n    DOES NOT LOAD: {}", cause.replace('\n', "\n    ")),
+        Ok(offers) if offers.is_empty() => said += &format!("\n    may use: {powers}"),
+        Ok(offers) => said += &format!("\n    offers: {}; may use: {powers}", offers.join(", ")),
+        Err(cause) => said += &format!("\n    DOES NOT LOAD: {}", cause.replace('\n', "\n    ")),
     }
+    if let Some(digest) = listed.digest.as_ref().filter(|_| source != "built in") {
+        said += &format!("\n    digest: {digest}");
+    }
+    said
 }

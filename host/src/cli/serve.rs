@@ -13,14 +13,16 @@ use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Boot, Loaded, boot, log};
+use super::flags::{self, Configured};
+use super::{Boot, boot, log, watch};
 use crate::server::{self, ServeOptions};
 
 /// Between two looks for workspaces that nobody used for long.
 const SWEEPING: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Serves.
-pub(super) async fn run(loaded: Loaded) -> anyhow::Result<()> {
+pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
+    let loaded = flags::load(flags)?;
     let config = &loaded.config;
     let redactor = boot::redactor(boot::secrets(config), &loaded.environment);
     log::start(&config.log_level, config.log_format, redactor, &config.state_dir)?;
@@ -43,10 +45,12 @@ pub(super) async fn run(loaded: Loaded) -> anyhow::Result<()> {
             // Without plugins no run could ever start: better no server than one that keeps waiting.
             shutdown.cancel();
         }
-        loaded
+        loaded?;
+        watch::plugins(&boot, flags, &shutdown).await;
+        Ok(())
     };
     let serving = server::serve(harness, listener, options, shutdown.clone());
-    let (loaded, served) = tokio::join!(loading, serving);
+    let (loaded, served): (anyhow::Result<()>, _) = tokio::join!(loading, serving);
     loaded.and(served.context("the server stopped"))
 }
 

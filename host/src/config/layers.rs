@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::keys::{KEYS, Key};
-use super::{Kind, PluginConfig};
+use super::{Found, Kind, PluginConfig};
 use crate::nearest::nearest;
 
 /// What the door read, before anything was checked.
@@ -21,6 +21,8 @@ pub struct Layers {
     pub environment: Vec<(String, String)>,
     /// Flags, by the key they set.
     pub flags: Vec<(&'static str, String)>,
+    /// What lies in the configuration directory's `plugins` and `profiles`.
+    pub found: Vec<(Found, PathBuf)>,
 }
 
 /// Where a value came from.
@@ -99,7 +101,7 @@ impl Settings {
             }
         }
         settings.take_openai_key();
-        settings.finish_plugins();
+        settings.finish_plugins(&layers.found);
         settings
     }
 

@@ -3,18 +3,17 @@
 //! Knows the names of the default plugins, so that a slip of the pen cannot leave one of them in
 //! force that was meant to be switched off. Loads nothing.
 
+mod table;
+
 use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use super::file::{list_or, texts};
+use super::file::list_or;
 use super::keys::Key;
 use super::layers::{Origin, Settings};
-use super::{Kind, PluginConfig};
+use super::{Found, Kind};
 use crate::nearest::nearest;
-
-/// What a plugin's table may hold.
-const FIELDS: [&str; 4] = ["path", "grants", "config", "enabled"];
 
 /// The plugin that runs commands.
 const SHELL: &str = "shell";
@@ -29,7 +28,7 @@ impl Settings {
             let place = format!("plugin.{name} ({})", Origin::File(file.to_owned()));
             match value {
                 toml::Value::Table(fields) => {
-                    let plugin = self.plugin(&place, fields);
+                    let plugin = table::read(fields, |message| self.problem(&place, message));
                     self.plugins.insert(name, plugin);
                 }
                 other => {
@@ -40,59 +39,44 @@ impl Settings {
         }
     }
 
-    fn plugin(&mut self, place: &str, fields: toml::Table) -> PluginConfig {
-        let mut plugin = PluginConfig::default();
-        for (field, value) in fields {
-            let got = list_or(value.type_str());
-            let expected = match (field.as_str(), value) {
-                ("path", toml::Value::String(text)) => {
-                    plugin.path = Some(PathBuf::from(text));
-                    continue;
-                }
-                ("path", _) => "a path",
-                ("grants", toml::Value::Array(members)) => {
-                    plugin.grants = texts(members);
-                    match plugin.grants {
-                        Some(_) => continue,
-                        None => "a list of texts",
-                    }
-                }
-                ("grants", _) => "a list of texts",
-                ("config", toml::Value::Table(table)) => {
-                    plugin.config = object(table);
-                    continue;
-                }
-                ("config", _) => "a table",
-                ("enabled", toml::Value::Boolean(flag)) => {
-                    plugin.enabled = Some(flag);
-                    continue;
-                }
-                ("enabled", _) => "`true` or `false`",
-                _ => {
-                    let near = nearest(&field, FIELDS.into_iter());
-                    let hint = near.map(|near| format!(", did you mean `{near}`?"));
-                    let fields = FIELDS.join("`, `");
-                    self.problem(
-                        place,
-                        format!("`{field}` is none of `{fields}`{}", hint.unwrap_or_default()),
-                    );
-                    continue;
-                }
-            };
-            self.problem(place, format!("`{field}`: expected {expected}, got {got}"));
-        }
-        plugin
-    }
-
     /// Checks names and paths, and hands settings over; last, because the home directory and the
     /// settings come from every layer.
-    pub(super) fn finish_plugins(&mut self) {
+    pub(super) fn finish_plugins(&mut self, found: &[(Found, PathBuf)]) {
+        self.take_found(found);
         self.check_plugins();
         if self.text("shell.enabled") == "false" {
             self.plugins.entry(SHELL.to_owned()).or_default().enabled = Some(false);
         }
         self.hand_over_timeout();
         self.hand_over_denied();
+    }
+
+    /// Files of the configuration directory: each is a plugin of its name, with the table of that
+    /// name if there is one. A table with a path of its own stands for itself.
+    fn take_found(&mut self, found: &[(Found, PathBuf)]) {
+        for (place, path) in found {
+            let shown = path.display().to_string();
+            let name = path.file_stem().and_then(|name| name.to_str()).filter(|it| is_name(it));
+            let Some(name) = name else {
+                let message = "a plugin's file is named by 1 to 64 of a-z, A-Z, 0-9, `_` and `-`";
+                self.problem(&shown, message.to_owned());
+                continue;
+            };
+            let named = self.plugins.get(name).and_then(|plugin| plugin.path.as_ref());
+            match named.map(|named| self.expand(&named.to_string_lossy())) {
+                Some(named) if named == *path => {}
+                None if !is_default(name) => {
+                    let plugin = self.plugins.entry(name.to_owned()).or_default();
+                    plugin.path = Some(path.clone());
+                    plugin.found = Some(*place);
+                }
+                // Passed over in silence, it could be a guard that somebody counts on.
+                _ => {
+                    let message = format!("there is another plugin `{name}`; rename this file");
+                    self.problem(&shown, message);
+                }
+            }
+        }
     }
 
     fn check_plugins(&mut self) {
@@ -115,6 +99,8 @@ impl Settings {
                         nearest(name, harness_bundle::PLUGINS.iter().map(|known| known.name));
                     let hint = match near {
                         Some(near) => format!("did you mean `{near}`?"),
+                        // One that was found here once, and is to be gone for good.
+                        None if plugin.enabled == Some(false) => continue,
                         None => "set its `path`".to_owned(),
                     };
                     let message = format!("no default plugin has this name, and no `path`; {hint}");
@@ -166,6 +152,12 @@ impl Settings {
             config.insert(name.to_owned(), Json::Array(denied));
         }
     }
+}
+
+/// A name that can stand in a table's title, a file's name and a tool's.
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
 fn is_default(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Layers in, configuration or problems out.
 
-use super::{KEYS, Layers, Settings};
+use super::{Found, KEYS, Layers, Settings};
 
 /// What a configuration needs at least.
 const BASE: [(&str, &str); 3] = [
@@ -15,6 +15,7 @@ fn merged(file: &str, environment: &[(&str, &str)], flags: &[(&'static str, &str
         file: Some(("harness.toml".to_owned(), file.to_owned())),
         environment: environment.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         flags: flags.iter().map(|(key, value)| (*key, (*value).to_owned())).collect(),
+        found: Vec::new(),
     })
 }
 
@@ -228,7 +229,7 @@ fn plugins() {
             "plugin.files (file harness.toml): `config`: expected a table, got another list",
             "`enabled`: expected `true` or `false`, got a value of type integer",
             "`grants`: expected a list of texts, got a value of type string",
-            "`paht` is none of `path`, `grants`, `config`, `enabled`, did you mean `path`?",
+            "`tools`, `effects`, did you mean `path`?",
         ]),
     );
     check("plugin.files = 1", &[], Err(&["expected a table, got a value of type integer"]));
@@ -238,6 +239,63 @@ fn plugins() {
     check("[plugin.mine]\nenabled = false\npath = \"/p\"", &[], Ok("enabled: Some(false)"));
     let dated = "[plugin.files.config]\nsince = 2026-01-01\nnever = inf\nlist = [1, { a = true }]";
     check(dated, &[], Ok("\"since\": String(\"2026-01-01\")"));
+}
+
+#[test]
+fn what_bounds_a_plugin_is_read_or_told() {
+    let one = |field: &str, expected: Result<&str, &[&str]>| {
+        check(&format!("[plugin.mine]\npath = \"/p\"\n{field}"), &[], expected);
+    };
+    one("grants = [\"workspace-read\"]\nread = [\"docs/**\"]", Ok("patterns: [\"docs/**\"]"));
+    one("read = [\"../x\"]", Err(&["`read`: `../x` must be a glob over paths beneath"]));
+    one("read = \"docs\"", Err(&["`read`: expected a list of texts"]));
+    let unused = "`write` narrows `workspace-write`, which is not in `grants`";
+    one("grants = [\"workspace-read\"]\nwrite = [\"a\"]", Err(&[unused]));
+    one("run = [\"/bin/git\"]", Err(&["`run`: `/bin/git` must be a program's bare name"]));
+    one("limits = { memory_mb = 128 }", Ok("memory_bytes: Some(134217728)"));
+    one("limits = { fuel_millions = 2 }", Ok("fuel: Some(2000000)"));
+    one("limits = { seconds = 90 }", Ok("seconds: Some(90)"));
+    // No limit that cannot be read is none.
+    for limit in ["0", "-1", "1.5", "\"64\"", "true", "99999", "{}"] {
+        let range = "`limits`: `memory_mb`: expected a whole number from 1 to 4096, got ";
+        one(&format!("limits = {{ memory_mb = {limit} }}"), Err(&[range]));
+    }
+    one("limits = { memory = 1 }", Err(&["`memory` is none of `memory_mb`, `fuel_millions`"]));
+    one("effects = [\"write\", \"fly\"]", Err(&["`fly` is not an effect, expected any of `read`"]));
+    one("tools = [\"write\", \"mcp_*\"]", Ok("patterns: [\"write\", \"mcp_*\"]"));
+    let digest = "`digest`: expected `blake3:` and 64 digits";
+    one("digest = \"sha256:00\"", Err(&[digest]));
+    one(&format!("digest = \"blake3:{}\"", "A".repeat(64)), Err(&[digest]));
+    one(&format!("digest = \"blake3:{}\"", "a".repeat(64)), Ok("digest: Some(\"blake3:aaaa"));
+}
+
+#[test]
+fn what_lies_beside_the_configuration_is_a_plugin_of_its_name() {
+    let check = |file: &str, found: &str, expected: Result<&str, &str>| {
+        let layers = Layers {
+            file: Some(("h.toml".to_owned(), file.to_owned())),
+            found: vec![(Found::Plugins, found.into())],
+            ..Layers::default()
+        };
+        let settings = Settings::merge(&layers);
+        let problems = format!("{:?}", settings.problems());
+        match expected {
+            Ok(part) => {
+                assert_eq!(problems, "[]", "{found}");
+                assert!(format!("{:?}", settings.plugins()).contains(part), "{found}");
+            }
+            Err(part) => assert!(problems.contains(part), "{found}: {problems}"),
+        }
+    };
+    check("", "/c/plugins/mine.wasm", Ok("path: Some(\"/c/plugins/mine.wasm\"), found: Some(Plu"));
+    let table = "[plugin.mine]\ngrants = [\"state\"]";
+    check(table, "/c/plugins/mine.wasm", Ok("grants: Some([\"state\"])"));
+    let same = "[plugin.mine]\npath = \"/c/plugins/mine.wasm\"";
+    check(same, "/c/plugins/mine.wasm", Ok("found: None"));
+    let other = "[plugin.mine]\npath = \"/p/mine.wasm\"";
+    check(other, "/c/plugins/mine.wasm", Err("there is another plugin `mine`; rename this file"));
+    check("", "/c/plugins/files.wasm", Err("there is another plugin `files`"));
+    check("", "/c/plugins/a b.wasm", Err("a plugin's file is named by 1 to 64 of"));
 }
 
 #[test]

@@ -77,7 +77,12 @@ impl Harness {
         })?;
         let seen = self.ledger.observations(&row.id).await.map_err(|err| unreadable(&err))?;
         let shell = containment.shell(self.environment.clone(), &row.id, tmp);
-        let workspace = Workspace::new(jail, shell, self.redactor.clone()).with_seen(seen);
+        let kept = self.ledger.kept(&row.id).await.map_err(|err| unreadable(&err))?;
+        let workspace = Workspace::new(jail, shell, self.redactor.clone()).with_seen(seen).keeping(
+            self.ledger.clone(),
+            &row.id,
+            kept,
+        );
         let session = Session {
             id: row.id,
             directory: workspace.jail.root().display().to_string(),

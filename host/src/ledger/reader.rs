@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::Semaphore;
 
 use super::fold::{Fold, RunSummary};
-use super::rows::{Observation, SessionRow};
+use super::rows::{Kept, Observation, SessionRow};
 use super::schema::{self, integer};
 use super::{LedgerError, Progress};
 use crate::event::{Event, Recorded};
@@ -116,6 +116,21 @@ pub(super) fn observations(
         .and_then(|mut statement| {
             let columns =
                 |row: &Row<'_>| Ok(Observation { path: row.get(0)?, seen: Some(row.get(1)?) });
+            statement.query_map([session], columns)?.collect()
+        })
+        .map_err(LedgerError::storage(READING))
+}
+
+/// What plugins keep for a session.
+pub(super) fn kept(connection: &Connection, session: &str) -> Result<Vec<Kept>, LedgerError> {
+    connection
+        .prepare_cached("SELECT plugin, key, revision, bytes FROM kept WHERE session = ?1")
+        .and_then(|mut statement| {
+            let columns = |row: &Row<'_>| {
+                let revision: i64 = row.get(2)?;
+                let value = Some((revision.unsigned_abs(), row.get(3)?));
+                Ok(Kept { plugin: row.get(0)?, key: row.get(1)?, value })
+            };
             statement.query_map([session], columns)?.collect()
         })
         .map_err(LedgerError::storage(READING))

@@ -110,6 +110,17 @@ pub struct Observation {
     pub seen: Option<String>,
 }
 
+/// A small value that a plugin keeps for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The plugin's name in the configuration.
+    pub plugin: String,
+    /// Of the plugin's own choice.
+    pub key: String,
+    /// Counted from 1; None once it was removed.
+    pub value: Option<(u64, Vec<u8>)>,
+}
+
 /// What is stored in one commit with events.
 #[derive(Debug, Default)]
 pub struct Beside {

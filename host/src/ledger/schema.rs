@@ -1,7 +1,8 @@
 //! The ledger's tables, and how a connection to them is opened.
 //!
 //! Append-only is a property of the file: triggers abort every update and every delete, whoever
-//! tries; what a session was shown is no record of what happened, and is kept as it is now.
+//! tries; what a session was shown and what its plugins keep is no record of what happened, and is kept as it
+//! is now.
 //! `user_version` is the format; a newer one is refused, an older one is brought up to this
 //! one here, by adding what it lacks. A run has no state column: its state is what its events say.
 
@@ -14,7 +15,7 @@ use super::LedgerError;
 use crate::config::LedgerSync;
 
 /// The format this version writes, and the newest it reads.
-pub(super) const FORMAT: i64 = 3;
+pub(super) const FORMAT: i64 = 4;
 
 /// How long a connection waits for another one's lock. Nothing of ours ever takes one for long;
 /// this is for a person with a SQLite client.
@@ -32,6 +33,7 @@ const STEPS: [Step; FORMAT as usize] = [
     Step { append_only: &["sessions", "runs", "events"], sql: FIRST },
     Step { append_only: &["removals", "requests", "files"], sql: SECOND },
     Step { append_only: &[], sql: THIRD },
+    Step { append_only: &[], sql: FOURTH },
 ];
 
 const FIRST: &str = "
@@ -92,6 +94,18 @@ CREATE TABLE observations (
     path TEXT NOT NULL,
     seen TEXT NOT NULL,
     PRIMARY KEY (session, path)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Goes with its session, like what it was shown.
+const FOURTH: &str = "
+CREATE TABLE kept (
+    session TEXT NOT NULL REFERENCES sessions (id),
+    plugin TEXT NOT NULL,
+    key TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (session, plugin, key)
 ) STRICT, WITHOUT ROWID;
 ";
 

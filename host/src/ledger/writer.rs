@@ -15,7 +15,7 @@ use super::LedgerError;
 use super::checkpoint::{self, Checkpointer};
 use super::follow::{Followers, Progress};
 use super::lock::Lock;
-use super::rows::{Beside, Content, FileState, Mark, Observation, SessionRow};
+use super::rows::{Beside, Content, FileState, Kept, Mark, Observation, SessionRow};
 use super::schema::integer;
 use crate::event::{Event, State};
 
@@ -28,6 +28,8 @@ pub(super) enum Work {
     Session(SessionRow),
     /// A session is removed.
     Removal { session: String, at_ms: u64 },
+    /// A value that a plugin keeps for a session, or no longer.
+    Kept { session: String, kept: Kept },
     /// A run's row, what marks its request, and its first event.
     Run { id: String, session: String, mark: Mark, first: Box<Entry> },
     /// More events of a run, and what goes with them.
@@ -39,6 +41,7 @@ impl Work {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Work::Session(_) | Work::Removal { .. } => 0,
+            Work::Kept { kept, .. } => kept.value.as_ref().map_or(0, |(_, bytes)| bytes.len()),
             Work::Run { first, .. } => first.body.len(),
             Work::Events { entries, beside, .. } => {
                 entries.iter().map(|entry| entry.body.len()).sum::<usize>() + beside.bytes()
@@ -196,6 +199,7 @@ impl Batch<'_> {
         match work {
             Work::Session(row) => self.add_session(row),
             Work::Removal { session, at_ms } => self.remove_session(session, *at_ms),
+            Work::Kept { session, kept } => self.keep(session, kept),
             Work::Run { id, session, mark, first } => self.start_run(id, session, mark, first),
             Work::Events { run, entries, beside } => match self.append(run, entries)? {
                 Ok(seq) => {
@@ -233,9 +237,11 @@ impl Batch<'_> {
         session: &str,
         at_ms: u64,
     ) -> rusqlite::Result<Result<u64, LedgerError>> {
-        self.connection
-            .prepare_cached("DELETE FROM observations WHERE session = ?1")?
-            .execute([session])?;
+        for table in ["observations", "kept"] {
+            self.connection
+                .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
+                .execute([session])?;
+        }
         let inserted = self
             .connection
             .prepare_cached("INSERT INTO removals (session, at_ms) VALUES (?1, ?2)")?
@@ -246,6 +252,29 @@ impl Batch<'_> {
             }
             // Removed already is what was asked for.
             None | Some(_) => Ok(0),
+        })
+    }
+
+    fn keep(&mut self, session: &str, kept: &Kept) -> rusqlite::Result<Result<u64, LedgerError>> {
+        let Kept { plugin, key, value } = kept;
+        let stored = match value {
+            Some((revision, bytes)) => {
+                self.pages += 1 + bytes.len() as u64 / PAGE_BYTES;
+                self.connection
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO kept (session, plugin, key, revision, bytes) \
+                         VALUES (?1, ?2, ?3, ?4, ?5)",
+                    )?
+                    .execute(params![session, plugin, key, integer(*revision), bytes])
+            }
+            None => self
+                .connection
+                .prepare_cached("DELETE FROM kept WHERE session = ?1 AND plugin = ?2 AND key = ?3")?
+                .execute([session, plugin, key]),
+        };
+        Ok(match refused(stored)? {
+            None => Ok(0),
+            Some(_) => Err(LedgerError::UnknownSession { session: session.to_owned() }),
         })
     }
 

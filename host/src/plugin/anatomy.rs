@@ -14,8 +14,8 @@ use super::load::{self, LoadError, POWERS, Role};
 
 /// A component file, compiled.
 pub struct Anatomy {
-    /// Its size, in bytes.
-    pub bytes: usize,
+    /// The file.
+    pub(super) bytes: Vec<u8>,
     /// What its exports say it is, and the version of the contract they are of; or why that cannot
     /// be told.
     pub role: Result<(Role, String), LoadError>,
@@ -38,13 +38,13 @@ impl Anatomy {
     /// When it is no component this host can run.
     pub async fn read(engine: &Engine, bytes: Vec<u8>) -> Result<Anatomy, LoadError> {
         let engine = engine.clone();
-        let reading = spawn_blocking(move || Anatomy::read_here(&engine, &bytes)).await;
+        let reading = spawn_blocking(move || Anatomy::read_here(&engine, bytes)).await;
         reading.unwrap_or_else(|_| Err(LoadError::Link("the compiler panicked".to_owned())))
     }
 
-    fn read_here(engine: &Engine, bytes: &[u8]) -> Result<Anatomy, LoadError> {
+    fn read_here(engine: &Engine, bytes: Vec<u8>) -> Result<Anatomy, LoadError> {
         let started = Instant::now();
-        let component = load::compile(engine, bytes)?;
+        let component = load::compile(engine, &bytes)?;
         let compiling = started.elapsed();
         let ty = component.component_type();
         let imports: Vec<String> =
@@ -55,13 +55,13 @@ impl Anatomy {
         };
         let powers = POWERS.into_iter().filter(imported).collect();
         Ok(Anatomy {
-            bytes: bytes.len(),
             role: load::read_version(engine, &component),
             imports,
             powers,
-            has_names: has_names(bytes),
+            has_names: has_names(&bytes),
             compiling,
             component,
+            bytes,
         })
     }
 }

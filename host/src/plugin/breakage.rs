@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wasmtime::Trap;
 
-use super::engine::{MEMORY_BYTES, Meter};
+use super::engine::Meter;
 use super::sink::Sink;
 
 /// Why a plugin's export did not return.
@@ -22,8 +22,11 @@ pub enum Cause {
         /// The budget, in fuel units.
         limit: u64,
     },
-    /// It wanted more memory than a store may have.
-    Memory,
+    /// It wanted more memory than it may have.
+    Memory {
+        /// So many bytes.
+        limit_bytes: usize,
+    },
     /// It was stopped by the clock.
     Time,
     /// It recursed too deep.
@@ -61,7 +64,7 @@ impl Breakage {
         elapsed: Duration,
     ) -> Breakage {
         let cause = match error.downcast_ref::<Trap>() {
-            _ if meter.exceeded => Cause::Memory,
+            _ if meter.exceeded => Cause::Memory { limit_bytes: meter.limit_bytes },
             Some(Trap::OutOfFuel) => Cause::Fuel { limit: fuel_limit },
             Some(Trap::Interrupt) => Cause::Time,
             Some(Trap::UnreachableCodeReached) => Cause::Panic,
@@ -108,7 +111,9 @@ impl Breakage {
             Cause::Fuel { limit } => {
                 format!("it used up its budget of {} million instructions", limit / 1_000_000)
             }
-            Cause::Memory => format!("it needed more than {} MiB of memory", MEMORY_BYTES >> 20),
+            Cause::Memory { limit_bytes } => {
+                format!("it needed more than {} MiB of memory", limit_bytes >> 20)
+            }
             Cause::Time => format!("it was stopped after {} ms", self.elapsed.as_millis()),
             Cause::Stack => "it ran out of stack (endless recursion?)".to_owned(),
             Cause::Trap(trap) => format!("the engine stopped it: {trap}"),

@@ -8,16 +8,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness_jail::PrivateDir;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::{
     Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, ResourceLimiter,
 };
 
+use super::cache::Cache;
+
 /// How often the epoch moves on. A busy guest yields to the runtime at each tick, so this bounds
 /// how late a time-out or a cancel can be.
 pub(super) const TICK: Duration = Duration::from_millis(10);
 
-/// Memory of one store, summed over every memory in it.
+/// Memory of one store, summed over every memory in it, where nothing else is configured.
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
 
 /// Elements of one table; an ordinary guest has some hundreds.
@@ -60,6 +63,8 @@ pub struct EngineError(wasmtime::Error);
 #[derive(Clone)]
 pub struct Engine {
     wasmtime: wasmtime::Engine,
+    /// Where compiled components are kept between processes, if anywhere.
+    cache: Option<Arc<Cache>>,
     /// Places for tools, which may hold one for minutes.
     tools: Arc<Semaphore>,
     /// Places for guards and profiles, which hold one for microseconds and are not to wait for tools.
@@ -119,7 +124,22 @@ impl Engine {
             .map_err(|err| EngineError(err.into()))?;
         let places = |stores: u32| Arc::new(Semaphore::new(stores as usize));
         let (tools, sealed) = (places(stores - SEALED_STORES), places(SEALED_STORES));
-        Ok(Engine { wasmtime: engine, tools, sealed })
+        Ok(Engine { wasmtime: engine, cache: None, tools, sealed })
+    }
+
+    /// The same engine, which keeps what it compiles in `directory`. Whoever can write there, or read
+    /// the key that lies there, can run code as this process: no command may.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read or written.
+    pub fn keeping_compiled(mut self, directory: PrivateDir) -> std::io::Result<Engine> {
+        self.cache = Some(Arc::new(Cache::open(directory, &self.wasmtime)?));
+        Ok(self)
+    }
+
+    pub(super) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_deref()
     }
 
     pub(super) fn wasmtime(&self) -> &wasmtime::Engine {
@@ -157,8 +177,9 @@ fn pool(stores: u32) -> PoolingAllocationConfig {
 }
 
 /// What one store may use, and whether it asked for more.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Meter {
+    pub(super) limit_bytes: usize,
     used_bytes: usize,
     /// An allocation that is refused looks like any panic from outside: this flag tells it apart.
     pub(super) exceeded: bool,
@@ -168,6 +189,11 @@ impl Meter {
     /// The memory of the store now, which is the most it had.
     pub(super) fn used_bytes(&self) -> usize {
         self.used_bytes
+    }
+
+    /// For a store that may use the memory that is configured for it, or what any may.
+    pub(super) fn new(limit_bytes: Option<usize>) -> Meter {
+        Meter { limit_bytes: limit_bytes.unwrap_or(MEMORY_BYTES), used_bytes: 0, exceeded: false }
     }
 }
 
@@ -179,7 +205,7 @@ impl ResourceLimiter for Meter {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         let used_bytes = self.used_bytes.saturating_add(desired.saturating_sub(current));
-        if used_bytes > MEMORY_BYTES {
+        if used_bytes > self.limit_bytes {
             self.exceeded = true;
             return Ok(false);
         }

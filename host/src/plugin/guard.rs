@@ -4,9 +4,11 @@
 //! function of the proposal. Whatever goes wrong in a guard is a refusal; a guard that did not
 //! load refuses everything until a person disables it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use harness_jail::Globs;
 use tokio::task::spawn_blocking;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
@@ -15,8 +17,9 @@ use super::breakage::{Breakage, Cause};
 use super::engine::{Engine, Meter};
 use super::sink::Sink;
 use super::used::{Gauge, Used};
+use crate::config::{PluginConfig, PluginLimits};
 use crate::wit::guard_world::GuardPluginPre;
-use crate::wit::{Denial, Proposal, log};
+use crate::wit::{Denial, Effects, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
 pub const FUEL: u64 = 500_000_000;
@@ -35,6 +38,20 @@ const REASON_BYTES: usize = 4 << 10;
 /// Bytes of a rule's name.
 const RULE_BYTES: usize = 64;
 
+/// What one call of a sealed component may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) fuel: u64,
+    memory_bytes: Option<usize>,
+}
+
+impl Bounds {
+    /// What is configured, or so much fuel and the memory any store may have.
+    pub(super) fn of(limits: PluginLimits, fuel: u64) -> Bounds {
+        Bounds { fuel: limits.fuel.unwrap_or(fuel), memory_bytes: limits.memory_bytes }
+    }
+}
+
 /// What a sealed component has in its store: nothing to do anything with.
 pub(super) struct Sealed {
     pub(super) meter: Meter,
@@ -42,8 +59,14 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    pub(super) fn store(engine: &Engine, plugin: &str, fuel: u64, ticks: u64) -> Store<Sealed> {
-        let sealed = Sealed { meter: Meter::default(), sink: Sink::held(plugin) };
+    pub(super) fn store(
+        engine: &Engine,
+        plugin: &str,
+        bounds: Bounds,
+        ticks: u64,
+    ) -> Store<Sealed> {
+        let Bounds { fuel, memory_bytes } = bounds;
+        let sealed = Sealed { meter: Meter::new(memory_bytes), sink: Sink::held(plugin) };
         let mut store = Store::new(engine.wasmtime(), sealed);
         store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
@@ -59,23 +82,60 @@ pub(super) fn sealed_linker(engine: &Engine) -> wasmtime::Result<Linker<Sealed>>
     Ok(linker)
 }
 
-/// One guard in the chain.
+/// Which calls a guard judges, as it is configured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    tools: Option<Globs>,
+    effects: Option<Effects>,
+}
+
+impl Scope {
+    pub(super) fn of(config: &PluginConfig) -> Scope {
+        let effects = config
+            .effects
+            .as_ref()
+            .map(|names| names.iter().fold(Effects::empty(), |all, name| all | effect_named(name)));
+        Scope { tools: config.tools.clone(), effects }
+    }
+
+    fn admits(&self, proposal: &Proposal) -> bool {
+        self.tools.as_ref().is_none_or(|tools| tools.admit(&proposal.call.tool))
+            && self.effects.is_none_or(|effects| effects.intersects(proposal.effects))
+    }
+}
+
+/// The configuration checked the names.
+fn effect_named(name: &str) -> Effects {
+    match name {
+        "read" => Effects::READ,
+        "write" => Effects::WRITE,
+        "execute" => Effects::EXECUTE,
+        "network" => Effects::NETWORK,
+        _ => Effects::all(),
+    }
+}
+
+/// One guard in the chain. Cheap to clone.
+#[derive(Clone)]
 pub struct Guard {
-    name: String,
-    config: String,
+    name: Arc<str>,
+    config: Arc<str>,
+    scope: Arc<Scope>,
     body: Body,
 }
 
+#[derive(Clone)]
 enum Body {
     Loaded(Arc<Loaded>),
     /// It did not load, and why.
-    Missing(String),
+    Missing(Arc<str>),
 }
 
 /// A component that can be asked.
 struct Loaded {
     engine: Engine,
-    name: String,
+    name: Arc<str>,
+    bounds: Bounds,
     /// How many past calls it wants to see.
     earlier: usize,
     pre: GuardPluginPre<Sealed>,
@@ -112,10 +172,13 @@ impl Guard {
     pub(super) async fn new(
         engine: &Engine,
         name: &str,
-        config: &str,
+        config: &PluginConfig,
         pre: GuardPluginPre<Sealed>,
     ) -> Result<(Guard, Used), Breakage> {
-        let mut loaded = Loaded { engine: engine.clone(), name: name.to_owned(), earlier: 0, pre };
+        let bounds = Bounds::of(config.limits, FUEL);
+        let name: Arc<str> = name.into();
+        let mut loaded =
+            Loaded { engine: engine.clone(), name: name.clone(), bounds, earlier: 0, pre };
         let place = engine.sealed_place().await;
         let asking = spawn_blocking(move || {
             let _place = place;
@@ -124,15 +187,17 @@ impl Guard {
             Ok((loaded, used))
         });
         let (loaded, used) = asking.await.unwrap_or_else(|panicked| {
-            Err(Breakage::of_host(name, "earlier", &panicked.to_string()))
+            Err(Breakage::of_host(&name, "earlier", &panicked.to_string()))
         })?;
-        let body = Body::Loaded(Arc::new(loaded));
-        Ok((Guard { name: name.to_owned(), config: config.to_owned(), body }, used))
+        let scope = Arc::new(Scope::of(config));
+        let config = serde_json::Value::Object(config.config.clone()).to_string().into();
+        Ok((Guard { name, config, scope, body: Body::Loaded(Arc::new(loaded)) }, used))
     }
 
-    /// A guard that did not load: it stays in the chain and refuses.
-    pub(super) fn missing(name: &str, cause: String) -> Guard {
-        Guard { name: name.to_owned(), config: String::new(), body: Body::Missing(cause) }
+    /// A guard that did not load: it stays in the chain and refuses what it would have judged.
+    pub(super) fn missing(name: &str, scope: Scope, cause: String) -> Guard {
+        let (name, config) = (name.into(), Arc::from(""));
+        Guard { name, config, scope: Arc::new(scope), body: Body::Missing(cause.into()) }
     }
 
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
@@ -142,14 +207,15 @@ impl Guard {
 
     /// The same, with what it used.
     pub async fn measure(&self, proposal: &mut Proposal) -> Checked {
+        let unasked = |refused| Checked { refused, broken: None, used: Used::default() };
+        if !self.scope.admits(proposal) {
+            return unasked(None);
+        }
         let loaded = match &self.body {
             Body::Loaded(loaded) => loaded,
-            Body::Missing(cause) => {
-                let refused = Some(self.broken(cause));
-                return Checked { refused, broken: None, used: Used::default() };
-            }
+            Body::Missing(cause) => return unasked(Some(self.broken(cause))),
         };
-        proposal.config.clone_from(&self.config);
+        proposal.config.replace_range(.., &self.config);
         // Moved, not copied: the chain asks each guard before each call.
         let mut passed_over = std::mem::take(&mut proposal.earlier);
         let seen_from = passed_over.len().saturating_sub(loaded.earlier);
@@ -162,7 +228,12 @@ impl Guard {
 
     async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Checked {
         let place = loaded.engine.sealed_place().await;
-        let (mut checked, mut used) = loaded.check(proposal, PROMPT_TICKS);
+        // A panic of ours is one more way for a guard to break.
+        let prompt = || loaded.check(proposal, PROMPT_TICKS);
+        let (mut checked, mut used) = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
+            let what = "the server panicked in the check";
+            (Err(Breakage::of_host(&self.name, "check", what)), Used::default())
+        });
         if let Err(Breakage { cause: Cause::Time, .. }) = checked {
             // Begun again where it holds up nobody; its verdict depends on the proposal alone.
             let (loaded, proposal) = (loaded.clone(), proposal.clone());
@@ -181,11 +252,11 @@ impl Guard {
                 let Denial { mut rule, mut reason } = denial;
                 rule.truncate(rule.floor_char_boundary(RULE_BYTES));
                 reason.truncate(reason.floor_char_boundary(REASON_BYTES));
-                let refused = Some(Refused { guard: self.name.clone(), rule, reason });
+                let refused = Some(Refused { guard: self.name.to_string(), rule, reason });
                 Checked { refused, broken: None, used }
             }
             Err(breakage) => {
-                tracing::error!(guard = self.name, "{breakage}");
+                tracing::error!(guard = &*self.name, "{breakage}");
                 let refused = Some(self.broken(&breakage.what()));
                 Checked { refused, broken: Some(breakage), used }
             }
@@ -194,7 +265,7 @@ impl Guard {
 
     fn broken(&self, cause: &str) -> Refused {
         Refused {
-            guard: self.name.clone(),
+            guard: self.name.to_string(),
             rule: "guard-broken".to_owned(),
             reason: format!(
                 "the guard `{0}` itself failed, and a guard that fails refuses: {cause}. This is \
@@ -209,9 +280,9 @@ impl Guard {
 impl Loaded {
     /// How many past calls it wants to see, and what saying so used.
     fn ask(&self) -> Result<(usize, Used), Breakage> {
-        let mut store = Sealed::store(&self.engine, &self.name, FUEL, BACKSTOP_TICKS);
+        let mut store = Sealed::store(&self.engine, &self.name, self.bounds, BACKSTOP_TICKS);
         let started = Instant::now();
-        let mut gauge = Gauge::start(FUEL);
+        let mut gauge = Gauge::start(self.bounds.fuel);
         let instance = self.pre.instantiate(&mut store);
         gauge.stands(&store.data().meter);
         let asked =
@@ -223,9 +294,9 @@ impl Loaded {
 
     /// One check in an instance of its own, on this thread.
     fn check(&self, proposal: &Proposal, ticks: u64) -> (Result<Option<Denial>, Breakage>, Used) {
-        let mut store = Sealed::store(&self.engine, &self.name, FUEL, ticks);
+        let mut store = Sealed::store(&self.engine, &self.name, self.bounds, ticks);
         let started = Instant::now();
-        let mut gauge = Gauge::start(FUEL);
+        let mut gauge = Gauge::start(self.bounds.fuel);
         let instance = self.pre.instantiate(&mut store);
         gauge.stands(&store.data().meter);
         let checked = instance
@@ -248,6 +319,6 @@ impl Loaded {
         started: Instant,
     ) -> Breakage {
         let Sealed { meter, sink } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, FUEL, started.elapsed())
+        Breakage::new(&self.name, export, err, meter, sink, self.bounds.fuel, started.elapsed())
     }
 }

@@ -12,11 +12,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use harness_jail::{Jail, Scope};
 use wasmtime::component::{HasSelf, Linker};
 
 use super::engine::Meter;
 use super::sink::Sink;
 use super::workspace::Workspace;
+use crate::config::PluginConfig;
 use crate::deadline::Deadline;
 use crate::wit::{
     Effects, Fault, FaultKind, ambient, log, process as process_import, state as state_import,
@@ -28,6 +30,9 @@ pub(super) struct CallState {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
     pub(super) workspace: Arc<Workspace>,
+    /// What may be reached of it, where that is less than all.
+    pub(super) jail: Option<Jail>,
+    pub(super) reach: Arc<Reach>,
     pub(super) plugin: Arc<str>,
     pub(super) config: Arc<str>,
     pub(super) effects: Effects,
@@ -40,12 +45,37 @@ pub(super) struct CallState {
     pub(super) powers: BTreeMap<&'static str, u32>,
 }
 
+/// How far a plugin's powers go, as they are narrowed in its table.
+#[derive(Debug, Default)]
+pub(super) struct Reach {
+    /// Of the workspace.
+    pub(super) scope: Scope,
+    /// The programs it may start; any when None.
+    run: Option<Vec<String>>,
+}
+
+impl Reach {
+    pub(super) fn of(config: &PluginConfig) -> Reach {
+        let scope = Scope { read: config.read.clone(), write: config.write.clone() };
+        Reach { scope, run: config.run.clone() }
+    }
+
+    pub(super) fn is_all_of_workspace(&self) -> bool {
+        self.scope.read.is_none() && self.scope.write.is_none()
+    }
+}
+
 impl CallState {
     /// Counts a call of a power.
     fn calls(&mut self, power: &'static str) -> &mut CallState {
         let calls = self.powers.entry(power).or_default();
         *calls = calls.saturating_add(1);
         self
+    }
+
+    /// The workspace, as far as this plugin may reach.
+    fn jail(&self) -> &Jail {
+        self.jail.as_ref().unwrap_or(&self.workspace.jail)
     }
 
     /// Refuses what the called tool did not declare.

@@ -9,6 +9,7 @@ use wasmtime::component::{Component, types::ComponentItem};
 
 use super::breakage::Breakage;
 use super::engine::Engine;
+use super::source::digest;
 
 /// The largest component file.
 pub const FILE_BYTES: usize = 64 << 20;
@@ -73,6 +74,17 @@ pub enum LoadError {
     /// No file named, and no such default plugin.
     #[error("no default plugin has this name\nhint: set `plugin.{0}.path` to its component file")]
     Unknown(String),
+    /// Another file than the one that was pinned.
+    #[error(
+        "its file has the digest `{found}`, and `{pinned}` is pinned\n\
+         hint: where the new file is trusted, `harness plugin add` pins it"
+    )]
+    Digest {
+        /// In the configuration.
+        pinned: String,
+        /// Of the file.
+        found: String,
+    },
     /// Over the cap.
     #[error("the file is {0} bytes, over the limit of {FILE_BYTES}")]
     TooLarge(usize),
@@ -151,7 +163,8 @@ pub(super) struct Shape {
     pub(super) powers: Vec<&'static str>,
 }
 
-/// Compiles `bytes`. Takes tens of milliseconds a megabyte.
+/// Compiles `bytes`, which takes tens of milliseconds a megabyte and more, or takes what was compiled
+/// before.
 pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     if bytes.len() > FILE_BYTES {
         return Err(LoadError::TooLarge(bytes.len()));
@@ -166,9 +179,17 @@ pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadEr
                        hint: wrap it with `wasm-tools component new`";
         return Err(LoadError::NotAComponent(message.to_owned()));
     }
-    Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
+    let digest = digest(bytes);
+    if let Some(kept) = engine.cache().and_then(|cache| cache.get(engine.wasmtime(), &digest)) {
+        return Ok(kept);
+    }
+    let component = Component::from_binary(engine.wasmtime(), bytes).map_err(|err| {
         LoadError::NotAComponent(format!("not a component this host can run: {}", err.root_cause()))
-    })
+    })?;
+    if let Some(cache) = engine.cache() {
+        cache.put(&digest, &component);
+    }
+    Ok(component)
 }
 
 /// What a component exports says what it is, in whichever version of the contract.

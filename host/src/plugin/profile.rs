@@ -1,4 +1,5 @@
-//! Profiles: named quirk tables for kinds of providers, told by a component once, at load.
+//! Profiles: named quirk tables for kinds of providers, told by a component once, at load, or read from
+//! a file that is the table itself.
 //!
 //! The host applies a table by itself, so an ordinary provider costs no guest call. A description
 //! with a wire of its own is refused for now, by name, so that nobody takes it for spoken.
@@ -7,12 +8,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use globset::{Glob, GlobMatcher};
+use serde::Deserialize;
 
 use super::breakage::Breakage;
 use super::engine::Engine;
-use super::guard::Sealed;
+use super::guard::{Bounds, Sealed};
 use super::load::LoadError;
 use super::used::{Gauge, Used};
+use crate::config::PluginLimits;
 use crate::quirks::Quirks;
 use crate::wit::Description;
 use crate::wit::profile_world::ProfilePluginPre;
@@ -45,11 +48,13 @@ impl Profile {
 pub(super) fn describe(
     engine: &Engine,
     plugin: &str,
+    limits: PluginLimits,
     pre: &ProfilePluginPre<Sealed>,
 ) -> Result<(Vec<Profile>, Used), LoadError> {
-    let mut store = Sealed::store(engine, plugin, FUEL, BACKSTOP_TICKS);
+    let bounds = Bounds::of(limits, FUEL);
+    let mut store = Sealed::store(engine, plugin, bounds, BACKSTOP_TICKS);
     let started = Instant::now();
-    let mut gauge = Gauge::start(FUEL);
+    let mut gauge = Gauge::start(bounds.fuel);
     let instance = pre.instantiate(&mut store);
     gauge.stands(&store.data().meter);
     let described = instance
@@ -62,7 +67,7 @@ pub(super) fn describe(
         Err(err) => {
             let Sealed { meter, sink } = store.data();
             let elapsed = started.elapsed();
-            Err(Breakage::new(plugin, "describe", &err, meter, sink, FUEL, elapsed).into())
+            Err(Breakage::new(plugin, "describe", &err, meter, sink, bounds.fuel, elapsed).into())
         }
     }
 }
@@ -76,6 +81,32 @@ fn read(description: Description) -> Result<Profile, LoadError> {
     }
     let quirks = serde_json::from_str(&quirks)
         .map_err(|err| LoadError::BadDescription(format!("quirks of profile `{name}`: {err}")))?;
+    profile(name, &matches, quirks)
+}
+
+/// A profile as a file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    /// The file's own name where there is none.
+    name: Option<String>,
+    #[serde(default)]
+    matches: Vec<String>,
+    #[serde(default)]
+    quirks: Quirks,
+}
+
+/// Reads a profile that is a TOML table: `name`, `matches` and `[quirks]`, all of which may be left
+/// out.
+pub(super) fn read_table(plugin: &str, bytes: &[u8]) -> Result<Profile, LoadError> {
+    let bad = |what: String| LoadError::BadDescription(format!("not a profile's table: {what}"));
+    let text = std::str::from_utf8(bytes).map_err(|err| bad(err.to_string()))?;
+    let table: Table = toml::from_str(text).map_err(|err| bad(err.to_string()))?;
+    let Table { name, matches, quirks } = table;
+    profile(name.unwrap_or_else(|| plugin.to_owned()), &matches, quirks)
+}
+
+fn profile(name: String, matches: &[String], quirks: Quirks) -> Result<Profile, LoadError> {
     let compile = |pattern: &String| Glob::new(pattern).map(|glob| glob.compile_matcher());
     let matches = matches.iter().map(compile).collect::<Result<_, _>>();
     let matches = matches

@@ -13,12 +13,13 @@ use wasmtime::Store;
 
 use super::breakage::Breakage;
 use super::engine::{Engine, Meter};
-use super::imports::CallState;
+use super::imports::{CallState, Reach};
 use super::load::LoadError;
 use super::schema::{Fitting, Schema};
 use super::sink::{Line, Sink, Watcher};
 use super::used::{Gauge, Used};
 use super::workspace::Workspace;
+use crate::config::{PluginConfig, PluginLimits};
 use crate::deadline::Deadline;
 use crate::image::Image;
 use crate::wit::tool_world::ToolPluginPre;
@@ -47,6 +48,8 @@ pub(super) struct ToolPlugin {
     engine: Engine,
     name: Arc<str>,
     config: Arc<str>,
+    reach: Arc<Reach>,
+    limits: PluginLimits,
     pre: ToolPluginPre<CallState>,
 }
 
@@ -136,10 +139,13 @@ impl ToolPlugin {
     pub(super) fn new(
         engine: &Engine,
         name: &str,
-        config: &str,
+        config: &PluginConfig,
         pre: ToolPluginPre<CallState>,
     ) -> ToolPlugin {
-        ToolPlugin { engine: engine.clone(), name: name.into(), config: config.into(), pre }
+        let reach = Arc::new(Reach::of(config));
+        let limits = config.limits;
+        let config = serde_json::Value::Object(config.config.clone()).to_string().into();
+        ToolPlugin { engine: engine.clone(), name: name.into(), config, reach, limits, pre }
     }
 
     /// Asks the component what it offers, and says what that used. Its answer is checked: it is what
@@ -150,7 +156,7 @@ impl ToolPlugin {
     ) -> Result<(Vec<Tool>, Used), LoadError> {
         let deadline = Deadline::after(DESCRIBING);
         let _place = self.engine.tool_place().await;
-        let mut store = self.store(workspace, Effects::empty(), deadline, None);
+        let mut store = self.store(workspace, Effects::empty(), deadline, None)?;
         let started = Instant::now();
         let mut gauge = Gauge::start(u64::MAX);
         let specs = async {
@@ -194,11 +200,24 @@ impl ToolPlugin {
         effects: Effects,
         deadline: Deadline,
         watcher: Option<Watcher>,
-    ) -> Store<CallState> {
+    ) -> Result<Store<CallState>, Breakage> {
+        // Only for a plugin that is narrowed: a handle of its own on the workspace.
+        let jail = match self.reach.is_all_of_workspace() {
+            true => None,
+            false => {
+                let narrowed = workspace.jail.narrowed(self.reach.scope.clone());
+                Some(narrowed.map_err(|err| {
+                    let what = format!("no handle on the workspace: {err}");
+                    Breakage::of_host(&self.name, "run", &what)
+                })?)
+            }
+        };
         let state = CallState {
-            meter: Meter::default(),
+            meter: Meter::new(self.limits.memory_bytes),
             sink: Sink::new(&self.name, watcher),
+            jail,
             workspace,
+            reach: self.reach.clone(),
             plugin: self.name.clone(),
             config: self.config.clone(),
             effects,
@@ -213,7 +232,7 @@ impl ToolPlugin {
         store.set_fuel(u64::MAX).expect("fuel is on in the engine's configuration");
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
-        store
+        Ok(store)
     }
 
     fn breakage(
@@ -287,7 +306,10 @@ impl Tool {
         lines: UnboundedSender<Line>,
     ) -> Ran {
         let plugin = &self.plugin;
-        let limit = Duration::from_millis(u64::from(self.spec.timeout_ms));
+        let limit = match plugin.limits.seconds {
+            Some(seconds) => Duration::from_secs(u64::from(seconds)),
+            None => Duration::from_millis(u64::from(self.spec.timeout_ms)),
+        };
         let deadline = deadline.at_most(limit);
         let watcher = Watcher { call_id: call.id.clone(), lines };
         let waiting = tokio::time::timeout(deadline.left(), plugin.engine.tool_place());
@@ -297,7 +319,14 @@ impl Tool {
             let used = Used::default();
             return Ran { end: End::Broken(broken), altered: false, executed: false, used };
         };
-        let mut store = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
+        let made = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
+        let mut store = match made {
+            Ok(store) => store,
+            Err(broken) => {
+                let used = Used::default();
+                return Ran { end: End::Broken(broken), altered: false, executed: false, used };
+            }
+        };
         let started = Instant::now();
         let mut gauge = Gauge::start(u64::MAX);
         let work = async {

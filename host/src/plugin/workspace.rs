@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use harness_jail::{Jail, Observations, Shell};
 
 use super::commands::{Commands, Scripted};
-use crate::ledger::{Content, FileState, Moment, Observation};
+use crate::ledger::{Content, FileState, Kept, Ledger, Moment, Observation};
 use crate::redact::Redactor;
 use crate::wit::NamedPath;
 
@@ -26,15 +26,16 @@ pub struct Workspace {
     pub shell: Commands,
     /// Applied to everything a tool says.
     pub redactor: Arc<Redactor>,
-    kept: Mutex<HashMap<(String, String), Kept>>,
+    kept: tokio::sync::Mutex<Keep>,
     changed: Mutex<Vec<FileState>>,
 }
 
-/// A small value that a plugin keeps between calls.
-#[derive(Clone, Debug)]
-pub(super) struct Kept {
-    pub(super) bytes: Vec<u8>,
-    pub(super) revision: u64,
+/// What plugins keep between calls, by plugin and key: a revision, and bytes.
+#[derive(Default)]
+pub(super) struct Keep {
+    pub(super) values: HashMap<(String, String), (u64, Vec<u8>)>,
+    /// Where it outlives the process, and for which session; None where there is none.
+    pub(super) ledger: Option<(Ledger, String)>,
 }
 
 impl Workspace {
@@ -45,7 +46,7 @@ impl Workspace {
             seen: Observations::new(),
             shell: Commands::Shell(Box::new(shell)),
             redactor,
-            kept: Mutex::new(HashMap::new()),
+            kept: tokio::sync::Mutex::default(),
             changed: Mutex::default(),
         }
     }
@@ -61,6 +62,15 @@ impl Workspace {
     pub fn with_seen(self, seen: Vec<Observation>) -> Workspace {
         let seen = seen.into_iter().filter_map(|kept| Some((kept.path, kept.seen?)));
         Workspace { seen: Observations::restored(seen), ..self }
+    }
+
+    /// The same, whose plugins keep values for `session` in `ledger`, and kept these.
+    #[must_use]
+    pub fn keeping(self, ledger: Ledger, session: &str, kept: Vec<Kept>) -> Workspace {
+        let values =
+            kept.into_iter().filter_map(|kept| Some(((kept.plugin, kept.key), kept.value?)));
+        let keep = Keep { values: values.collect(), ledger: Some((ledger, session.to_owned())) };
+        Workspace { kept: tokio::sync::Mutex::new(keep), ..self }
     }
 
     /// What was in the files that tools changed since the last time this was asked, before each
@@ -106,10 +116,9 @@ impl Workspace {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     }
 
-    /// What plugins keep for this session, by plugin and key.
-    pub(super) fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<(String, String), Kept>> {
-        // A poisoned map is still whole: every change to it is one insert or one remove.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What plugins keep for this session. One at a time: a value is compared, stored and set.
+    pub(super) async fn kept(&self) -> tokio::sync::MutexGuard<'_, Keep> {
+        self.kept.lock().await
     }
 }
 

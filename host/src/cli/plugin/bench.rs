@@ -50,30 +50,26 @@ impl Bench {
         Ok(read.map(|anatomy| Bench { name, engine, anatomy, redactor }))
     }
 
-    /// Loads the plugin with this table and these grants.
+    /// Loads the plugin with this table, as if it were its own in the configuration.
     ///
     /// # Errors
     ///
     /// When there is no directory to lend. A plugin that does not load is listed so.
-    pub(super) async fn load(
-        &self,
-        config: Map<String, Value>,
-        grants: Vec<String>,
-    ) -> anyhow::Result<Plugins> {
-        let table = PluginConfig { config, grants: Some(grants), ..PluginConfig::default() };
+    pub(super) async fn load(&self, table: PluginConfig) -> anyhow::Result<Plugins> {
         let stage = Stage::open()?;
         let scratch = Arc::new(self.workspace(&stage, None, Shell::none())?);
         let sources = vec![Source::of(&self.anatomy, &self.name, table)];
         Ok(Plugins::load(&self.engine, sources, &scratch).await)
     }
 
-    /// The same with every power it imports; one that does not load is an error.
+    /// The same with these settings and every power it imports; one that does not load is an error.
     ///
     /// # Errors
     ///
     /// Why it does not load.
     pub(super) async fn load_granted(&self, config: Map<String, Value>) -> anyhow::Result<Plugins> {
-        let plugins = self.load(config, self.all_grants()).await?;
+        let grants = Some(self.all_grants());
+        let plugins = self.load(PluginConfig { config, grants, ..PluginConfig::default() }).await?;
         for listed in plugins.listed() {
             if let Err(cause) = &listed.offers {
                 return Err(anyhow!("the plugin `{}` does not load: {cause}", self.name));

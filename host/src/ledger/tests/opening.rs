@@ -66,7 +66,7 @@ fn files_of_others_are_refused_and_left_alone() {
     let refused = Ledger::open(&path, SYNC).unwrap_err().to_string();
     assert_eq!(
         refused,
-        format!("ledger `{}` has format 99, this version reads up to 3", path.display())
+        format!("ledger `{}` has format 99, this version reads up to 4", path.display())
     );
 
     let other = rusqlite::Connection::open(&path).unwrap();
@@ -88,10 +88,11 @@ fn files_of_others_are_refused_and_left_alone() {
 
 #[tokio::test]
 async fn a_file_of_an_earlier_format_gets_what_it_lacks() {
-    let second = "DROP TABLE observations; PRAGMA user_version = 2;";
+    let third = "DROP TABLE kept; PRAGMA user_version = 3;";
+    let second = &format!("{third} DROP TABLE observations; PRAGMA user_version = 2;");
     let first = "DROP TABLE removals; DROP TABLE requests; DROP TABLE files; \
                  DROP INDEX runs_session; DROP INDEX sessions_caller; PRAGMA user_version = 1;";
-    for undo in [second.to_owned(), format!("{second} {first}")] {
+    for undo in [third.to_owned(), second.to_owned(), format!("{second} {first}")] {
         let (_directory, path) = place();
         let ledger = with_runs(&path, &["r"]).await;
         ledger.append("r", vec![(1, ended())]).await.unwrap();
@@ -102,6 +103,7 @@ async fn a_file_of_an_earlier_format_gets_what_it_lacks() {
         let ledger = open(&path);
         assert_eq!(ledger.events("r", 0, 9).await.unwrap().len(), 2);
         assert_eq!(ledger.observations("ws_1").await.unwrap(), []);
+        assert_eq!(ledger.kept("ws_1").await.unwrap(), []);
         ledger.remove_session("ws_1").await.unwrap();
         assert_eq!(ledger.session("ws_1").await.unwrap(), None);
         ledger.close().await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use harness_jail as jail;
 
 use super::{CallState, fault};
-use crate::wit::{Effects, Fault, process};
+use crate::wit::{Effects, Fault, FaultKind, process};
 
 /// Kept back from the time that is left, at most: killing takes a grace of half a second, telling
 /// the rest.
@@ -101,7 +101,8 @@ impl CallState {
     }
 
     fn request(&self, request: process::Request, timeout_ms: u32) -> Result<jail::Request, Fault> {
-        let workdir = request.workdir.as_deref().map(|path| self.workspace.jail.parse(path));
+        self.may_start(&request)?;
+        let workdir = request.workdir.as_deref().map(|path| self.jail().parse(path));
         Ok(jail::Request {
             command: match request.command {
                 process::Command::Shell(text) => jail::Command::Shell(text),
@@ -112,6 +113,31 @@ impl CallState {
             environment: request.environment,
             stdin: request.stdin,
         })
+    }
+
+    /// Holds a plugin to the programs it may start. They are found by name in the `PATH` that every
+    /// command has, so a plugin that is held sets no variable.
+    fn may_start(&self, request: &process::Request) -> Result<(), Fault> {
+        let Some(run) = &self.reach.run else { return Ok(()) };
+        let is_in = |name: &str| run.iter().any(|program| program == name);
+        let message = match &request.command {
+            process::Command::Argv(words) => match words.first() {
+                Some(name) if is_in(name) && request.environment.is_empty() => return Ok(()),
+                Some(name) if is_in(name) => "this plugin may not set variables".to_owned(),
+                Some(name) => format!("this plugin may not start `{name}`"),
+                None => "no program is named".to_owned(),
+            },
+            process::Command::Shell(_) if is_in("bash") && request.environment.is_empty() => {
+                return Ok(());
+            }
+            process::Command::Shell(_) => "this plugin may not start a shell".to_owned(),
+        };
+        let hint = format!(
+            "a person can widen `run` in `[plugin.{}]`, which has `{}`",
+            self.plugin,
+            run.join("`, `")
+        );
+        Err(Fault { kind: FaultKind::Denied, message, hint: Some(hint) })
     }
 
     /// Of a command that was refused before anything was started, nothing has run.

@@ -31,7 +31,7 @@ impl CallState {
     }
 
     fn path(&self, path: &str) -> Result<JailPath, jail::Fault> {
-        self.workspace.jail.parse(path)
+        self.jail().parse(path)
     }
 
     fn root(&self, root: Option<&String>) -> Result<Option<JailPath>, jail::Fault> {
@@ -41,12 +41,12 @@ impl CallState {
 
 impl read::Host for CallState {
     async fn stat(&mut self, path: String) -> Trapped<read::Entry> {
-        Ok(self.look(|call| call.workspace.jail.stat(&call.path(&path)?).map(entry)))
+        Ok(self.look(|call| call.jail().stat(&call.path(&path)?).map(entry)))
     }
 
     async fn read(&mut self, path: String, offset: u64, length: u64) -> Trapped<read::Content> {
         Ok(self.look(|call| {
-            let content = call.workspace.jail.read(&call.path(&path)?, offset, length)?;
+            let content = call.jail().read(&call.path(&path)?, offset, length)?;
             Ok(read::Content {
                 bytes: content.bytes,
                 version: content.version,
@@ -57,7 +57,7 @@ impl read::Host for CallState {
 
     async fn entries(&mut self, path: String) -> Trapped<Vec<read::Entry>> {
         Ok(self.look(|call| {
-            let entries = call.workspace.jail.entries(&call.path(&path)?)?;
+            let entries = call.jail().entries(&call.path(&path)?)?;
             Ok(entries.into_iter().map(entry).collect())
         }))
     }
@@ -75,7 +75,7 @@ impl read::Host for CallState {
                 offset: query.offset,
                 limit: query.limit,
             };
-            let page = call.workspace.jail.glob(&query, until)?;
+            let page = call.jail().glob(&query, until)?;
             Ok(read::GlobPage {
                 entries: page.entries.into_iter().map(entry).collect(),
                 total: page.total,
@@ -108,7 +108,7 @@ impl read::Host for CallState {
                 offset: query.offset,
                 limit: query.limit,
             };
-            call.workspace.jail.grep(&query, until).map(grep_page)
+            call.jail().grep(&query, until).map(grep_page)
         }))
     }
 
@@ -122,7 +122,7 @@ impl read::Host for CallState {
         Ok(self.look(|call| {
             let workspace = &call.workspace;
             let path = call.path(&path)?;
-            workspace.jail.mark_shown(&path, &version, first_line, last_line, &workspace.seen)
+            call.jail().mark_shown(&path, &version, first_line, last_line, &workspace.seen)
         }))
     }
 }
@@ -159,8 +159,8 @@ impl write::Host for CallState {
     ) -> Trapped<write::Receipt> {
         Ok(self.change(|call| {
             let workspace = &call.workspace;
-            let path = workspace.jail.parse(&path)?;
-            workspace.jail.write(&path, &bytes, &basis.into(), &workspace.seen)
+            let path = call.jail().parse(&path)?;
+            call.jail().write(&path, &bytes, &basis.into(), &workspace.seen)
         }))
     }
 
@@ -172,7 +172,7 @@ impl write::Host for CallState {
     ) -> Trapped<write::Receipt> {
         Ok(self.change(|call| {
             let workspace = &call.workspace;
-            let path = workspace.jail.parse(&path)?;
+            let path = call.jail().parse(&path)?;
             let replacements: Vec<jail::Replacement> = replacements
                 .into_iter()
                 .map(|one| jail::Replacement {
@@ -181,14 +181,13 @@ impl write::Host for CallState {
                     insert: one.insert,
                 })
                 .collect();
-            workspace.jail.patch(&path, &replacements, &basis.into(), &workspace.seen)
+            call.jail().patch(&path, &replacements, &basis.into(), &workspace.seen)
         }))
     }
 
     async fn make_directory(&mut self, path: String) -> Trapped<()> {
-        let made = self.work(Effects::WRITE, WRITE, |call| {
-            call.workspace.jail.make_directory(&call.path(&path)?)
-        });
+        let made =
+            self.work(Effects::WRITE, WRITE, |call| call.jail().make_directory(&call.path(&path)?));
         self.altered |= made.is_ok();
         Ok(made)
     }
@@ -202,7 +201,7 @@ impl write::Host for CallState {
         let renamed = self.work(Effects::WRITE, WRITE, |call| {
             let (old, new) = (call.path(&old_path)?, call.path(&new_path)?);
             let workspace = &call.workspace;
-            let before = workspace.jail.rename(&old, &new, &basis.into(), &workspace.seen)?;
+            let before = call.jail().rename(&old, &new, &basis.into(), &workspace.seen)?;
             if before.is_some() {
                 workspace.changed(old.to_string(), before);
                 workspace.changed(new.to_string(), None);
@@ -217,7 +216,7 @@ impl write::Host for CallState {
         let removed = self.work(Effects::WRITE, WRITE, |call| {
             let workspace = &call.workspace;
             let path = call.path(&path)?;
-            let before = workspace.jail.remove(&path, &basis.into(), &workspace.seen)?;
+            let before = call.jail().remove(&path, &basis.into(), &workspace.seen)?;
             if before.is_some() {
                 workspace.changed(path.to_string(), before);
             }

@@ -105,6 +105,7 @@ async fn harness(base_url: &str, directory: &TempDir) -> Arc<Harness> {
         file: Some(("harness.toml".to_owned(), file)),
         environment: Vec::new(),
         flags: Vec::new(),
+        found: Vec::new(),
     };
     let mut config = Settings::merge(&layers).check().expect("a whole configuration");
     for plugin in bundle::PLUGINS.iter().filter(|plugin| plugin.role != bundle::Role::Profile) {

@@ -1,0 +1,61 @@
+//! Watching the plugins: their files, the directories they are found in, and their tables in the
+//! configuration.
+//!
+//! Once a second it looks whether anything has changed, which costs a look at each file, and works
+//! on every file system. Other settings than plugins' wait for the next start. A configuration that
+//! is not sound changes nothing, and is told once.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use harness_jail::Stamp;
+use tokio_util::sync::CancellationToken;
+
+use super::Boot;
+use super::flags::{self, Configured, Loaded};
+
+/// Between two looks.
+const LOOKING: Duration = Duration::from_secs(1);
+
+/// Watches until `stop`, and loads plugins anew when something changed.
+pub(super) async fn plugins(boot: &Boot, flags: &Configured, stop: &CancellationToken) {
+    let mut seen = look(flags);
+    let mut told = String::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(LOOKING) => {}
+        }
+        let now = look(flags);
+        if now == seen {
+            continue;
+        }
+        seen = now;
+        let reloaded = match flags::load(flags) {
+            Ok(Loaded { config, .. }) => boot.reload(config.plugins).await,
+            Err(err) => Err(err),
+        };
+        match reloaded {
+            Ok(()) => {
+                tracing::info!("plugins were loaded anew");
+                told.clear();
+            }
+            Err(err) => {
+                let problem = format!("{err:#}");
+                if problem != told {
+                    tracing::error!("plugins stay as they are: {problem}");
+                    told = problem;
+                }
+            }
+        }
+    }
+}
+
+/// Every file that counts, and how it looks now.
+fn look(flags: &Configured) -> Vec<(PathBuf, Option<Stamp>)> {
+    let stamped = |path: PathBuf| {
+        let stamp = Stamp::of(&path);
+        (path, stamp)
+    };
+    flags::plugin_files(flags).into_iter().map(stamped).collect()
+}
