@@ -35,3 +35,32 @@ impl PrivateDir {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Jail, read_capped};
+
+    #[test]
+    fn files_and_links_stay_inside() {
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path().join("stage");
+        let stage = PrivateDir::open(&place).unwrap();
+        stage.put_link("up", "..").unwrap();
+        stage.put_link("a/link", "b.txt").unwrap();
+        let check = |path: &str, expected: Result<(), io::ErrorKind>| {
+            let put = stage.put_file(path, b"x").map_err(|err| err.kind());
+            assert_eq!(put, expected, "{path}");
+        };
+        check("a/b.txt", Ok(()));
+        check("c/d/e.txt", Ok(()));
+        for outside in ["../f.txt", "up/f.txt", "/f.txt", "a/../../f.txt"] {
+            check(outside, Err(io::ErrorKind::PermissionDenied));
+        }
+        assert_eq!(read_capped(&place.join("a/link"), 10).unwrap(), b"x");
+        assert!(!root.path().join("f.txt").exists());
+        let jail = Jail::open(&place, None).unwrap();
+        let leads = |path: &str| jail.destination(&jail.parse(path).unwrap()).ok();
+        assert_eq!((leads("a/link").as_deref(), leads("up/f.txt")), (Some("a/b.txt"), None));
+    }
+}
