@@ -30,7 +30,7 @@ pub use anatomy::Anatomy;
 pub use breakage::{Breakage, Cause};
 pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};
-pub use guard::{Checked, FUEL as GUARD_FUEL, Guard, Refused};
+pub use guard::{Checked, FUEL as GUARD_FUEL, Guard, Refused, judge};
 pub use listed::Listed;
 pub use load::{FILE_BYTES, LoadError, POWERS, Role, VERSION};
 pub use profile::{FUEL as DESCRIBE_FUEL, Profile};
@@ -186,7 +186,7 @@ impl Plugins {
         })
     }
 
-    /// Every profile; of two that suit, the first is taken.
+    /// Every profile, in the order they were told.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
     }

@@ -15,6 +15,7 @@ mod cancel;
 mod cli;
 mod commands;
 mod config;
+mod fetch;
 mod kill;
 mod limits;
 mod line;

@@ -167,14 +167,7 @@ async fn judge<'a>(
         config: String::new(),
         extra: None,
     };
-    let mut verdict = None;
-    for guard in task.plugins.guards() {
-        verdict = guard.check(&mut proposal).await;
-        if verdict.is_some() {
-            break;
-        }
-    }
-    let verdict = match verdict {
+    let verdict = match crate::plugin::judge(task.plugins.guards(), &mut proposal).await {
         Some(refused) => Err(denied(refused)),
         None => Ok(Ready { tool, mended: input.mended, call: proposal.call, is_repeat }),
     };

@@ -14,8 +14,8 @@ use super::load::{self, LoadError, POWERS, Role};
 
 /// A component file, compiled.
 pub struct Anatomy {
-    /// The file.
-    pub(super) bytes: Vec<u8>,
+    /// Its size, in bytes.
+    pub bytes: usize,
     /// What its exports say it is, and the version of the contract they are of; or why that cannot
     /// be told.
     pub role: Result<(Role, String), LoadError>,
@@ -27,6 +27,7 @@ pub struct Anatomy {
     pub has_names: bool,
     /// How long compiling took.
     pub compiling: Duration,
+    pub(super) file: Vec<u8>,
     pub(super) component: Component,
 }
 
@@ -55,13 +56,14 @@ impl Anatomy {
         };
         let powers = POWERS.into_iter().filter(imported).collect();
         Ok(Anatomy {
+            bytes: bytes.len(),
             role: load::read_version(engine, &component),
             imports,
             powers,
             has_names: has_names(&bytes),
             compiling,
+            file: bytes,
             component,
-            bytes,
         })
     }
 }

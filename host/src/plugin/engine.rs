@@ -186,14 +186,14 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// The memory of the store now, which is the most it had.
-    pub(super) fn used_bytes(&self) -> usize {
-        self.used_bytes
-    }
-
     /// For a store that may use the memory that is configured for it, or what any may.
     pub(super) fn new(limit_bytes: Option<usize>) -> Meter {
         Meter { limit_bytes: limit_bytes.unwrap_or(MEMORY_BYTES), used_bytes: 0, exceeded: false }
+    }
+
+    /// The memory of the store now, which is the most it had.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.used_bytes
     }
 }
 

@@ -200,6 +200,11 @@ impl Guard {
         Guard { name, config, scope: Arc::new(scope), body: Body::Missing(cause.into()) }
     }
 
+    /// In the configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
     pub async fn check(&self, proposal: &mut Proposal) -> Option<Refused> {
         self.measure(proposal).await.refused
@@ -207,13 +212,15 @@ impl Guard {
 
     /// The same, with what it used.
     pub async fn measure(&self, proposal: &mut Proposal) -> Checked {
-        let unasked = |refused| Checked { refused, broken: None, used: Used::default() };
         if !self.scope.admits(proposal) {
-            return unasked(None);
+            return Checked { refused: None, broken: None, used: Used::default() };
         }
         let loaded = match &self.body {
             Body::Loaded(loaded) => loaded,
-            Body::Missing(cause) => return unasked(Some(self.broken(cause))),
+            Body::Missing(cause) => {
+                let refused = Some(self.broken(cause));
+                return Checked { refused, broken: None, used: Used::default() };
+            }
         };
         proposal.config.replace_range(.., &self.config);
         // Moved, not copied: the chain asks each guard before each call.
@@ -230,10 +237,11 @@ impl Guard {
         let place = loaded.engine.sealed_place().await;
         // A panic of ours is one more way for a guard to break.
         let prompt = || loaded.check(proposal, PROMPT_TICKS);
-        let (mut checked, mut used) = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
+        let prompt = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
             let what = "the server panicked in the check";
             (Err(Breakage::of_host(&self.name, "check", what)), Used::default())
         });
+        let (mut checked, mut used) = prompt;
         if let Err(Breakage { cause: Cause::Time, .. }) = checked {
             // Begun again where it holds up nobody; its verdict depends on the proposal alone.
             let (loaded, proposal) = (loaded.clone(), proposal.clone());
@@ -275,6 +283,18 @@ impl Guard {
             ),
         }
     }
+}
+
+/// What a chain of guards says of a proposal: the first refusal. So another guard never makes a
+/// refusal a permission, and their order decides only whose words are read.
+pub async fn judge(guards: &[Guard], proposal: &mut Proposal) -> Option<Refused> {
+    for guard in guards {
+        let refused = guard.check(proposal).await;
+        if refused.is_some() {
+            return refused;
+        }
+    }
+    None
 }
 
 impl Loaded {

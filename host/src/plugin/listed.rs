@@ -25,7 +25,7 @@ pub struct Listed {
     /// Size of the file, in bytes.
     pub bytes: usize,
     /// What the first question to it used: what it offers, or what it wants to see. None when it
-    /// was not asked.
+    /// does not load.
     pub used: Option<Used>,
 }
 

@@ -10,6 +10,7 @@ use wasmtime::component::{Component, types::ComponentItem};
 use super::breakage::Breakage;
 use super::engine::Engine;
 use super::source::digest;
+use crate::servers::Servers;
 
 /// The largest component file.
 pub const FILE_BYTES: usize = 64 << 20;
@@ -21,7 +22,10 @@ const PACKAGE: &str = "harness:plugin";
 pub const VERSION: &str = "0.1.0";
 
 /// Interfaces that need a grant.
-pub const POWERS: [&str; 4] = ["workspace-read", "workspace-write", "process", "state"];
+pub const POWERS: [&str; 5] = ["workspace-read", "workspace-write", "process", "state", FETCH];
+
+/// The power that is granted host by host.
+const FETCH: &str = "fetch";
 
 /// Interfaces of the contract that every tool may import.
 const FREE: [&str; 3] = ["types", "log", "ambient"];
@@ -134,9 +138,21 @@ pub enum LoadError {
     },
     /// A grant that is no interface.
     #[error(
-        "`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`"
+        "`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`, `fetch`"
     )]
     UnknownGrant(String),
+    /// The power without anybody to ask.
+    #[error(
+        "granted `fetch`, and no host\n\
+         hint: add the hosts under `[plugin.{0}]`: fetch = [\"api.example.org\"]"
+    )]
+    NoHost(String),
+    /// Hosts or credentials without the power.
+    #[error(
+        "has hosts or credentials to fetch with, and was not granted `fetch`\n\
+         hint: add \"fetch\" to `grants` under `[plugin.{0}]`, or leave them out"
+    )]
+    HostsNotGranted(String),
     /// The engine refused to link it.
     #[error("does not link: {0}")]
     Link(String),
@@ -274,6 +290,22 @@ pub(super) fn check_grants(
             interface: (*interface).to_owned(),
             grants: format!("{:?}", shape.powers),
         }),
+    }
+}
+
+/// A grant of `fetch` names hosts, and hosts need the grant.
+pub(super) fn check_servers(
+    plugin: &str,
+    grants: &[String],
+    servers: &Servers,
+) -> Result<(), LoadError> {
+    let granted = grants.iter().any(|grant| grant == FETCH);
+    match granted {
+        true if servers.is_empty() => Err(LoadError::NoHost(plugin.to_owned())),
+        false if *servers != Servers::default() => {
+            Err(LoadError::HostsNotGranted(plugin.to_owned()))
+        }
+        true | false => Ok(()),
     }
 }
 

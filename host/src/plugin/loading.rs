@@ -73,10 +73,11 @@ pub(super) async fn load(
         },
         linked: None,
         config: source.config.clone(),
-        component: source.compiled.clone().or_else(|| {
-            let same = before.as_ref().filter(|before| before.listed.digest == digest);
-            same.and_then(|before| before.component.clone())
-        }),
+        component: before
+            .as_ref()
+            .filter(|before| before.listed.digest == digest)
+            .and_then(|before| before.component.clone())
+            .or(source.compiled.clone()),
     };
     match link(&engine, source, &scratch, &mut loaded).await {
         Ok(linked) => loaded.linked = Some(linked),
@@ -187,6 +188,7 @@ async fn link(
     listed.role = Some(role);
     let shape = load::read_shape(engine, &component, role)?;
     load::check_grants(&name, &shape, &grants)?;
+    load::check_servers(&name, &grants, &config.servers)?;
     listed.powers.clone_from(&shape.powers);
 
     let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());

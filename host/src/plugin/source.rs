@@ -10,6 +10,7 @@ use std::io;
 use std::path::Path;
 
 use harness_bundle as bundle;
+
 use wasmtime::component::Component;
 
 use super::anatomy::Anatomy;
@@ -29,7 +30,7 @@ pub struct Source {
     pub(super) kind: Kind,
     pub(super) bytes: Result<Cow<'static, [u8]>, LoadError>,
     pub(super) config: PluginConfig,
-    /// The component, where somebody compiled it already.
+    /// The same, where it was compiled already.
     pub(super) compiled: Option<Component>,
 }
 
@@ -93,14 +94,14 @@ impl Source {
         }
     }
 
-    /// A component that was read already, as a plugin of that name.
+    /// One component that was read already, under this name.
     pub fn of(anatomy: &Anatomy, name: &str, config: PluginConfig) -> Source {
         Source {
             name: name.to_owned(),
             origin: "a file".to_owned(),
             role: None,
             kind: Kind::Component,
-            bytes: Ok(Cow::Owned(anatomy.bytes.clone())),
+            bytes: Ok(Cow::Owned(anatomy.file.clone())),
             config,
             compiled: Some(anatomy.component.clone()),
         }

@@ -21,6 +21,7 @@ use super::used::{Gauge, Used};
 use super::workspace::Workspace;
 use crate::config::{PluginConfig, PluginLimits};
 use crate::deadline::Deadline;
+use crate::fetch::Fetch;
 use crate::image::Image;
 use crate::wit::tool_world::ToolPluginPre;
 use crate::wit::{self, Call, Effects, Fault, Outcome, Part, Spec};
@@ -48,6 +49,7 @@ pub(super) struct ToolPlugin {
     engine: Engine,
     name: Arc<str>,
     config: Arc<str>,
+    fetch: Arc<Fetch>,
     reach: Arc<Reach>,
     limits: PluginLimits,
     pre: ToolPluginPre<CallState>,
@@ -144,8 +146,10 @@ impl ToolPlugin {
     ) -> ToolPlugin {
         let reach = Arc::new(Reach::of(config));
         let limits = config.limits;
+        let fetch = Arc::new(Fetch::new(name, config.servers.clone()));
         let config = serde_json::Value::Object(config.config.clone()).to_string().into();
-        ToolPlugin { engine: engine.clone(), name: name.into(), config, reach, limits, pre }
+        let (engine, name) = (engine.clone(), name.into());
+        ToolPlugin { engine, name, config, fetch, reach, limits, pre }
     }
 
     /// Asks the component what it offers, and says what that used. Its answer is checked: it is what
@@ -220,6 +224,7 @@ impl ToolPlugin {
             reach: self.reach.clone(),
             plugin: self.name.clone(),
             config: self.config.clone(),
+            fetch: self.fetch.clone(),
             effects,
             deadline,
             altered: false,
@@ -323,8 +328,12 @@ impl Tool {
         let mut store = match made {
             Ok(store) => store,
             Err(broken) => {
-                let used = Used::default();
-                return Ran { end: End::Broken(broken), altered: false, executed: false, used };
+                return Ran {
+                    end: End::Broken(broken),
+                    altered: false,
+                    executed: false,
+                    used: Used::default(),
+                };
             }
         };
         let started = Instant::now();

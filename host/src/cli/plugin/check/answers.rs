@@ -13,8 +13,12 @@ use crate::plugin::{Anatomy, DESCRIBE_FUEL, GUARD_FUEL, Plugins, Used};
 const MUCH: u64 = 10;
 
 /// Powers, with the effect that a call of them needs.
-const NEEDS: [(&str, &str); 3] =
-    [("workspace-read", "read"), ("workspace-write", "write"), ("process", "execute")];
+const NEEDS: [(&str, &str); 4] = [
+    ("workspace-read", "read"),
+    ("workspace-write", "write"),
+    ("process", "execute"),
+    ("fetch", "network"),
+];
 
 /// What tools say of themselves.
 pub(super) fn of_tools(plugins: &Plugins, again: &Plugins, anatomy: &Anatomy) -> Vec<Finding> {
