@@ -14,6 +14,11 @@ use super::super::temporary;
 use crate::config::PluginConfig;
 use crate::plugin::{Anatomy, Engine, LoadError, Plugins, Source, Workspace};
 use crate::redact::Redactor;
+use crate::servers::Entry;
+
+/// A host that no name server knows, now or ever (RFC 2606): there must be one where `fetch` is
+/// granted.
+const NOWHERE: &str = "nowhere.invalid";
 
 /// One plugin, and what it takes to try it out.
 pub(super) struct Bench {
@@ -68,8 +73,7 @@ impl Bench {
     ///
     /// Why it does not load.
     pub(super) async fn load_granted(&self, config: Map<String, Value>) -> anyhow::Result<Plugins> {
-        let grants = Some(self.all_grants());
-        let plugins = self.load(PluginConfig { config, grants, ..PluginConfig::default() }).await?;
+        let plugins = self.load(PluginConfig { config, ..self.all_granted() }).await?;
         for listed in plugins.listed() {
             if let Err(cause) = &listed.offers {
                 return Err(anyhow!("the plugin `{}` does not load: {cause}", self.name));
@@ -78,9 +82,17 @@ impl Bench {
         Ok(plugins)
     }
 
-    /// Every power it imports.
-    pub(super) fn all_grants(&self) -> Vec<String> {
-        self.anatomy.powers.iter().map(|power| (*power).to_owned()).collect()
+    /// A table that grants every power it imports. Of servers it grants one that nobody can have.
+    pub(super) fn all_granted(&self) -> PluginConfig {
+        let powers = &self.anatomy.powers;
+        let mut table = PluginConfig {
+            grants: Some(powers.iter().map(|power| (*power).to_owned()).collect()),
+            ..PluginConfig::default()
+        };
+        if powers.contains(&"fetch") {
+            table.servers.hosts.extend(Entry::parse(NOWHERE));
+        }
+        table
     }
 
     /// A workspace: that of the stage, or the directory `root` of a person's.

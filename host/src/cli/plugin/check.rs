@@ -147,13 +147,16 @@ async fn look(
     if role == Some(Role::Tool) {
         findings.extend(of_grants(&name, &bench, granted.as_deref()));
     }
-    let table = PluginConfig {
-        grants: Some(granted.unwrap_or_else(|| bench.all_grants())),
-        // What a guard is not asked about says nothing of it.
-        tools: None,
-        effects: None,
-        ..table.unwrap_or_default()
-    };
+    let mut table = table.unwrap_or_default();
+    match granted {
+        Some(granted) => table.grants = Some(granted),
+        None => {
+            let PluginConfig { grants, servers, .. } = bench.all_granted();
+            (table.grants, table.servers) = (grants, servers);
+        }
+    }
+    // What a guard is not asked about says nothing of it.
+    (table.tools, table.effects) = (None, None);
     let limits = table.limits;
     let plugins = bench.load(table.clone()).await?;
     let Some(listed) = plugins.listed().first() else { return Ok(findings) };

@@ -11,7 +11,6 @@ use super::bench::Bench;
 use super::figures;
 use super::project::Project;
 use crate::cli::{boot, environment};
-use crate::config::PluginConfig;
 use crate::plugin::{Anatomy, Plugins, VERSION};
 use crate::wit::Effects;
 
@@ -45,8 +44,7 @@ pub(super) async fn run(args: InspectArgs) -> anyhow::Result<()> {
     tell("runtime", &listed(foreign.into_iter()));
     tell("names", names(anatomy));
     tell("compiling", &figures::time(anatomy.compiling));
-    let grants = Some(bench.all_grants());
-    let plugins = bench.load(PluginConfig { grants, ..PluginConfig::default() }).await?;
+    let plugins = bench.load(bench.all_granted()).await?;
     let Some(it) = plugins.listed().first() else { return Ok(()) };
     if let Some(used) = &it.used {
         tell("instance", &figures::time(used.instantiating));
