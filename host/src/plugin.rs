@@ -21,13 +21,14 @@ mod sink;
 mod source;
 mod tool;
 mod used;
+mod wasi;
 mod workspace;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use anatomy::Anatomy;
-pub use breakage::{Breakage, Cause};
+pub use breakage::{Breakage, Cause, Trace};
 pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};
 pub use guard::{Checked, FUEL as GUARD_FUEL, Guard, Refused, judge};
@@ -39,6 +40,7 @@ pub use sink::Line;
 pub use source::{Source, digest};
 pub use tool::{End, Input, Ran, Told, Tool, named_paths};
 pub use used::Used;
+pub use wasi::Exit;
 pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;

@@ -22,6 +22,7 @@ const PLAN: Plan = Plan {
             name: "fetch-docs",
             fields: "",
         },
+        guest("testdata/guests/runtime-guard", "runtime-guard"),
     ],
 };
 

@@ -6,6 +6,8 @@
 
 mod cache;
 mod chain;
+mod failures;
+mod golden;
 mod grabby_guard;
 mod loading;
 mod misbehave_guard;
@@ -13,6 +15,7 @@ mod misbehave_tool;
 mod narrowed;
 mod old_contract;
 mod reload;
+mod runtime_guard;
 
 use std::path::Path;
 use std::process::Output;
@@ -31,6 +34,7 @@ const USED: [Guest; GUESTS.len()] = [
     old_contract::GUEST,
     fetch::GUEST,
     fetch::DOCS,
+    runtime_guard::GUEST,
 ];
 
 #[test]

@@ -94,14 +94,17 @@ pub(super) async fn load_for_listing(
 }
 
 fn line(listed: &Listed) -> String {
-    let Listed { name, source, role, powers, offers, bytes, .. } = listed;
+    let Listed { name, source, role, powers, brings_runtime, offers, bytes, .. } = listed;
     let role = role.map_or("?".to_owned(), |role| role.to_string());
     let size = format!("{} kB", bytes.div_ceil(1000));
     let mut said = format!("{name:<12} {role:<8} {size:>8}  {source}");
-    let powers = match powers.as_slice() {
+    let mut powers = match powers.as_slice() {
         [] => "sink only".to_owned(),
         powers => powers.join(", "),
     };
+    if *brings_runtime {
+        powers += "; wasi: inert";
+    }
     match offers {
         Ok(offers) if offers.is_empty() => said += &format!("\n    may use: {powers}"),
         Ok(offers) => said += &format!("\n    offers: {}; may use: {powers}", offers.join(", ")),

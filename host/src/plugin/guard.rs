@@ -1,8 +1,8 @@
 //! Guards: one check each, by a component that can only refuse.
 //!
-//! A fresh instance per check, linked to the sink alone, bounded by fuel, so that the verdict is a
-//! function of the proposal. Whatever goes wrong in a guard is a refusal; a guard that did not
-//! load refuses everything until a person disables it.
+//! A fresh instance per check, linked to the sink and to a WASI that reaches nothing, bounded by fuel,
+//! so that the verdict is a function of the proposal. Whatever goes wrong in a guard is a refusal; a
+//! guard that did not load refuses everything until a person disables it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,12 +11,14 @@ use std::time::Instant;
 use harness_jail::Globs;
 use tokio::task::spawn_blocking;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
-use super::breakage::{Breakage, Cause};
+use super::breakage::{Breakage, Cause, Remains};
 use super::engine::{Engine, Meter};
+use super::load::{self, LoadError};
 use super::sink::Sink;
 use super::used::{Gauge, Used};
+use super::wasi::{Inert, Runtime};
 use crate::config::{PluginConfig, PluginLimits};
 use crate::wit::guard_world::GuardPluginPre;
 use crate::wit::{Denial, Effects, Proposal, log};
@@ -31,6 +33,10 @@ const BACKSTOP_TICKS: u64 = 200;
 /// Epoch ticks (10 to 20 ms) that a check may take on the caller's thread. Nearly all take tens of
 /// microseconds, and a stack or a thread of its own would cost more than that.
 const PROMPT_TICKS: u64 = 2;
+
+/// Bytes that a guard or a profile may hand over in one call of it or of the sink. Words for people
+/// are a few kilobytes, a table of quirks some dozens; a guest that has more is not to fill the host.
+const HANDED_BYTES: usize = 2 << 20;
 
 /// Bytes of a reason that the model reads.
 const REASON_BYTES: usize = 4 << 10;
@@ -56,6 +62,17 @@ impl Bounds {
 pub(super) struct Sealed {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
+    inert: Inert,
+}
+
+impl Runtime for Sealed {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
+    }
 }
 
 impl Sealed {
@@ -66,20 +83,40 @@ impl Sealed {
         ticks: u64,
     ) -> Store<Sealed> {
         let Bounds { fuel, memory_bytes } = bounds;
-        let sealed = Sealed { meter: Meter::new(memory_bytes), sink: Sink::held(plugin) };
+        let (meter, sink) = (Meter::new(memory_bytes), Sink::held(plugin));
+        let sealed = Sealed { meter, sink, inert: Inert::fixed() };
         let mut store = Store::new(engine.wasmtime(), sealed);
         store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
         store.set_epoch_deadline(ticks);
+        store.set_hostcall_fuel(HANDED_BYTES);
         store
+    }
+
+    /// What is left in a store whose guest broke.
+    pub(super) fn remains(store: &Store<Sealed>, bounds: Bounds, started: Instant) -> Remains<'_> {
+        let Sealed { meter, sink, .. } = store.data();
+        Remains {
+            meter,
+            sink,
+            fuel_limit: bounds.fuel,
+            fuel_left: store.get_fuel().unwrap_or_default(),
+            handed_limit: HANDED_BYTES,
+            elapsed: started.elapsed(),
+        }
     }
 }
 
-/// The linker of guards and profiles: the sink, and nothing else.
-pub(super) fn sealed_linker(engine: &Engine) -> wasmtime::Result<Linker<Sealed>> {
+/// Links a guard or a profile: to the sink, to an inert WASI where it has a runtime, and to nothing
+/// else.
+pub(super) fn sealed(
+    engine: &Engine,
+    component: &Component,
+) -> Result<InstancePre<Sealed>, LoadError> {
     let mut linker = Linker::new(engine.wasmtime());
-    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sealed: &mut Sealed| &mut sealed.sink)?;
-    Ok(linker)
+    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sealed: &mut Sealed| &mut sealed.sink)
+        .map_err(LoadError::misfit)?;
+    load::link(linker, component)
 }
 
 /// Which calls a guard judges, as it is configured.
@@ -338,7 +375,6 @@ impl Loaded {
         store: &Store<Sealed>,
         started: Instant,
     ) -> Breakage {
-        let Sealed { meter, sink } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, self.bounds.fuel, started.elapsed())
+        Breakage::new(&self.name, export, err, &Sealed::remains(store, self.bounds, started))
     }
 }

@@ -18,6 +18,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use super::engine::Meter;
 use super::sink::Sink;
+use super::wasi::{Inert, Runtime};
 use super::workspace::Workspace;
 use crate::config::PluginConfig;
 use crate::deadline::Deadline;
@@ -31,6 +32,7 @@ use crate::wit::{
 pub(super) struct CallState {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
+    pub(super) inert: Inert,
     pub(super) workspace: Arc<Workspace>,
     /// What may be reached of it, where that is less than all.
     pub(super) jail: Option<Jail>,
@@ -103,6 +105,16 @@ impl CallState {
             });
         }
         Ok(self.deadline.instant())
+    }
+}
+
+impl Runtime for CallState {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Listed {
     pub digest: Option<String>,
     /// The powers it imports and was granted.
     pub powers: Vec<&'static str>,
+    /// It imports WASI, as languages with a runtime do, and got one that reaches nothing.
+    pub brings_runtime: bool,
     /// What it offers, or why it does not load.
     pub offers: Result<Vec<String>, String>,
     /// Why the file as it is now is not in force, where an earlier version of it still is.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
-use wasmtime::component::{Component, InstancePre};
+use wasmtime::component::Component;
 
 use super::engine::Engine;
 use super::guard::{self, Guard, Scope};
@@ -66,6 +66,7 @@ pub(super) async fn load(
             role: source.role,
             digest: digest.clone(),
             powers: Vec::new(),
+            brings_runtime: false,
             offers: Ok(Vec::new()),
             outdated: None,
             bytes: 0,
@@ -105,6 +106,7 @@ impl Loaded {
             role: None,
             digest: None,
             powers: Vec::new(),
+            brings_runtime: false,
             offers: Ok(Vec::new()),
             outdated: None,
             bytes: 0,
@@ -190,28 +192,28 @@ async fn link(
     load::check_grants(&name, &shape, &grants)?;
     load::check_servers(&name, &grants, &config.servers)?;
     listed.powers.clone_from(&shape.powers);
+    listed.brings_runtime = shape.brings_runtime;
 
-    let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());
     let linked = match role {
         Role::Tool => {
-            let linker = imports::link(engine.wasmtime(), &shape.powers).map_err(not_linked)?;
-            let pre = linker.instantiate_pre(&component).map_err(not_linked)?;
-            let pre = ToolPluginPre::new(pre).map_err(not_linked)?;
+            let linker = imports::link(engine.wasmtime(), &shape.powers);
+            let pre = load::link(linker.map_err(LoadError::misfit)?, &component)?;
+            let pre = ToolPluginPre::new(pre).map_err(LoadError::misfit)?;
             let plugin = Arc::new(ToolPlugin::new(engine, &name, &config, pre));
             let (tools, used) = plugin.tools(scratch.clone()).await?;
             listed.used = Some(used);
             Linked::Tools(tools)
         }
         Role::Guard => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = GuardPluginPre::new(pre).map_err(not_linked)?;
+            let pre = guard::sealed(engine, &component)?;
+            let pre = GuardPluginPre::new(pre).map_err(LoadError::misfit)?;
             let (guard, used) = Guard::new(engine, &name, &config, pre).await?;
             listed.used = Some(used);
             Linked::Guard(guard)
         }
         Role::Profile => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = ProfilePluginPre::new(pre).map_err(not_linked)?;
+            let pre = guard::sealed(engine, &component)?;
+            let pre = ProfilePluginPre::new(pre).map_err(LoadError::misfit)?;
             let (engine, limits) = (engine.clone(), config.limits);
             let describing = move || profile::describe(&engine, &name, limits, &pre);
             let described = spawn_blocking(describing).await;
@@ -227,8 +229,4 @@ async fn link(
         Linked::Profiles(profiles) => profiles.iter().map(|p| p.name.clone()).collect(),
     });
     Ok(linked)
-}
-
-fn sealed(engine: &Engine, component: &Component) -> wasmtime::Result<InstancePre<guard::Sealed>> {
-    guard::sealed_linker(engine)?.instantiate_pre(component)
 }

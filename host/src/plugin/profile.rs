@@ -65,9 +65,8 @@ pub(super) fn describe(
             Ok((profiles, gauge.read(&store, &store.data().meter)))
         }
         Err(err) => {
-            let Sealed { meter, sink } = store.data();
-            let elapsed = started.elapsed();
-            Err(Breakage::new(plugin, "describe", &err, meter, sink, bounds.fuel, elapsed).into())
+            let remains = Sealed::remains(&store, bounds, started);
+            Err(Breakage::new(plugin, "describe", &err, &remains).into())
         }
     }
 }

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Store;
 
-use super::breakage::Breakage;
+use super::breakage::{Breakage, Remains};
 use super::engine::{Engine, Meter};
 use super::imports::{CallState, Reach};
 use super::load::LoadError;
 use super::schema::{Fitting, Schema};
 use super::sink::{Line, Sink, Watcher};
 use super::used::{Gauge, Used};
+use super::wasi::Inert;
 use super::workspace::Workspace;
 use crate::config::{PluginConfig, PluginLimits};
 use crate::deadline::Deadline;
@@ -219,6 +220,7 @@ impl ToolPlugin {
         let state = CallState {
             meter: Meter::new(self.limits.memory_bytes),
             sink: Sink::new(&self.name, watcher),
+            inert: Inert::real(),
             jail,
             workspace,
             reach: self.reach.clone(),
@@ -235,6 +237,9 @@ impl ToolPlugin {
         store.limiter(|state| &mut state.meter);
         // Tools are bounded by time, not by fuel: they wait for disks and processes.
         store.set_fuel(u64::MAX).expect("fuel is on in the engine's configuration");
+        // All it has, in one call: it may write a file of that size.
+        let handed_limit = store.data().meter.limit_bytes;
+        store.set_hostcall_fuel(handed_limit);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         Ok(store)
@@ -247,8 +252,7 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        let CallState { meter, sink, .. } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, u64::MAX, started.elapsed())
+        Breakage::new(&self.name, export, err, &remains(store, started))
     }
 
     fn out_of_time(
@@ -257,7 +261,20 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        Breakage::out_of_time(&self.name, export, &store.data().sink, started.elapsed())
+        Breakage::out_of_time(&self.name, export, &remains(store, started))
+    }
+}
+
+/// What is left in a store whose guest broke.
+fn remains(store: &Store<CallState>, started: Instant) -> Remains<'_> {
+    let CallState { meter, sink, .. } = store.data();
+    Remains {
+        meter,
+        sink,
+        fuel_limit: u64::MAX,
+        fuel_left: store.get_fuel().unwrap_or_default(),
+        handed_limit: meter.limit_bytes,
+        elapsed: started.elapsed(),
     }
 }
 
