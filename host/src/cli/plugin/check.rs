@@ -207,7 +207,7 @@ fn of_names(anatomy: &Anatomy) -> Finding {
     Finding::advice(
         "names",
         "no name section: a trap in it names no functions",
-        "keep the names when stripping: `strip = \"debuginfo\"` in Rust, no `-s` in C",
+        "keep the names, where the language's tools can: `strip = \"debuginfo\"` in Rust, no `-s` in C",
     )
 }
 
