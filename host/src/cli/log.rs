@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -41,7 +41,8 @@ pub(super) fn start(
         LogFormat::Text => formatted.boxed(),
         LogFormat::Json => formatted.json().boxed(),
     };
-    let of_plugins = filter_fn(|metadata| metadata.target().starts_with(plugins::TARGET));
+    let of_plugins = filter_fn(|metadata| metadata.target().starts_with(plugins::TARGET))
+        .with_max_level_hint(LevelFilter::DEBUG);
     // A second start in one process (tests) keeps the first.
     let _ = tracing_subscriber::registry()
         .with(formatted.with_filter(filter))

@@ -197,3 +197,18 @@ advice   paths        tool `Odd`: `file` looks like a path, and guards are not t
     let invalid = "tool `Odd`: input schema is not valid JSON Schema 2020-12: ";
     assert!(!said.ok && said.out.contains(invalid), "{}", said.out);
 }
+
+#[test]
+fn a_tool_that_asks_servers_needs_hosts_where_it_is_installed() {
+    check(
+        "fetching-tool",
+        &["--grants", "fetch"],
+        "\
+problem  load         granted `fetch`, and no host
+                      mend: add the hosts under `[plugin.fetching-tool]`: fetch = [\"api.example.org\"]
+",
+        Some("1 problem(s)"),
+    );
+    let said = Desk::with("fetching-tool").run(&["check", "@/fetching-tool.wasm"], &[]);
+    assert!(said.out.contains("ok       load         it loads"), "{said:?}");
+}

@@ -330,3 +330,18 @@ fn tables_that_are_none() {
     desk.run(&["test", "@/files.wasm"], &[])
         .is("", Some("there is no table\nhint: name one by `--table FILE`"));
 }
+
+#[test]
+fn no_server_is_asked() {
+    check(
+        "fetching-tool",
+        r#"
+[[test]]
+tool = "fetch"
+input = { url = "http://127.0.0.1:9/" }
+expect = { fault = "denied" }
+"#,
+        "ok      row 1\n1 held, 0 failed\n",
+        None,
+    );
+}

@@ -14,6 +14,11 @@ use super::super::temporary;
 use crate::config::PluginConfig;
 use crate::plugin::{Anatomy, Engine, LoadError, Plugins, Source, Workspace};
 use crate::redact::Redactor;
+use crate::servers::Entry;
+
+/// A host that no name server knows, now or ever (RFC 2606): there must be one where `fetch` is
+/// granted.
+const NOWHERE: &str = "nowhere.invalid";
 
 /// One plugin, and what it takes to try it out.
 pub(super) struct Bench {
@@ -50,30 +55,25 @@ impl Bench {
         Ok(read.map(|anatomy| Bench { name, engine, anatomy, redactor }))
     }
 
-    /// Loads the plugin with this table and these grants.
+    /// Loads the plugin with this table, as if it were its own in the configuration.
     ///
     /// # Errors
     ///
     /// When there is no directory to lend. A plugin that does not load is listed so.
-    pub(super) async fn load(
-        &self,
-        config: Map<String, Value>,
-        grants: Vec<String>,
-    ) -> anyhow::Result<Plugins> {
-        let table = PluginConfig { config, grants: Some(grants), ..PluginConfig::default() };
+    pub(super) async fn load(&self, table: PluginConfig) -> anyhow::Result<Plugins> {
         let stage = Stage::open()?;
         let scratch = Arc::new(self.workspace(&stage, None, Shell::none())?);
         let sources = vec![Source::of(&self.anatomy, &self.name, table)];
         Ok(Plugins::load(&self.engine, sources, &scratch).await)
     }
 
-    /// The same with every power it imports; one that does not load is an error.
+    /// The same with these settings and every power it imports; one that does not load is an error.
     ///
     /// # Errors
     ///
     /// Why it does not load.
     pub(super) async fn load_granted(&self, config: Map<String, Value>) -> anyhow::Result<Plugins> {
-        let plugins = self.load(config, self.all_grants()).await?;
+        let plugins = self.load(PluginConfig { config, ..self.all_granted() }).await?;
         for listed in plugins.listed() {
             if let Err(cause) = &listed.offers {
                 return Err(anyhow!("the plugin `{}` does not load: {cause}", self.name));
@@ -82,9 +82,17 @@ impl Bench {
         Ok(plugins)
     }
 
-    /// Every power it imports.
-    pub(super) fn all_grants(&self) -> Vec<String> {
-        self.anatomy.powers.iter().map(|power| (*power).to_owned()).collect()
+    /// A table that grants every power it imports. Of servers it grants one that nobody can have.
+    pub(super) fn all_granted(&self) -> PluginConfig {
+        let powers = &self.anatomy.powers;
+        let mut table = PluginConfig {
+            grants: Some(powers.iter().map(|power| (*power).to_owned()).collect()),
+            ..PluginConfig::default()
+        };
+        if powers.contains(&"fetch") {
+            table.servers.hosts.extend(Entry::parse(NOWHERE));
+        }
+        table
     }
 
     /// A workspace: that of the stage, or the directory `root` of a person's.

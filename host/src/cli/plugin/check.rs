@@ -147,9 +147,18 @@ async fn look(
     if role == Some(Role::Tool) {
         findings.extend(of_grants(&name, &bench, granted.as_deref()));
     }
-    let config = table.map(|table| table.config).unwrap_or_default();
-    let granted = granted.unwrap_or_else(|| bench.all_grants());
-    let plugins = bench.load(config.clone(), granted.clone()).await?;
+    let mut table = table.unwrap_or_default();
+    match granted {
+        Some(granted) => table.grants = Some(granted),
+        None => {
+            let PluginConfig { grants, servers, .. } = bench.all_granted();
+            (table.grants, table.servers) = (grants, servers);
+        }
+    }
+    // What a guard is not asked about says nothing of it.
+    (table.tools, table.effects) = (None, None);
+    let limits = table.limits;
+    let plugins = bench.load(table.clone()).await?;
     let Some(listed) = plugins.listed().first() else { return Ok(findings) };
     if let Err(cause) = &listed.offers {
         findings.push(Finding::error("load", cause));
@@ -157,11 +166,11 @@ async fn look(
     }
     findings.push(Finding::fine("load", "it loads: exports and imports are the contract's"));
     findings.extend(of_runtime(anatomy));
-    let again = bench.load(config, granted).await?;
+    let again = bench.load(table).await?;
     findings.extend(match role {
         Some(Role::Tool) => answers::of_tools(&plugins, &again, anatomy),
-        Some(Role::Guard) => answers::of_guard(&plugins).await,
-        Some(Role::Profile) => answers::of_profiles(&plugins, &again),
+        Some(Role::Guard) => answers::of_guard(&plugins, limits).await,
+        Some(Role::Profile) => answers::of_profiles(&plugins, &again, limits),
         None => Vec::new(),
     });
     Ok(findings)
@@ -198,7 +207,7 @@ fn of_names(anatomy: &Anatomy) -> Finding {
     Finding::advice(
         "names",
         "no name section: a trap in it names no functions",
-        "keep the names when stripping: `strip = \"debuginfo\"` in Rust, no `-s` in C",
+        "keep the names, where the language's tools can: `strip = \"debuginfo\"` in Rust, no `-s` in C",
     )
 }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use serde_json::Map;
 
 use super::bench::Bench;
 use super::figures;
@@ -45,7 +44,7 @@ pub(super) async fn run(args: InspectArgs) -> anyhow::Result<()> {
     tell("runtime", &listed(foreign.into_iter()));
     tell("names", names(anatomy));
     tell("compiling", &figures::time(anatomy.compiling));
-    let plugins = bench.load(Map::new(), bench.all_grants()).await?;
+    let plugins = bench.load(bench.all_granted()).await?;
     let Some(it) = plugins.listed().first() else { return Ok(()) };
     if let Some(used) = &it.used {
         tell("instance", &figures::time(used.instantiating));

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::EFFECTS;
 use crate::wit::{Call, Effects, NamedPath, PastCall, Proposal};
 
 /// Calls that a guard may see, at most.
@@ -73,7 +74,8 @@ pub(super) fn ordinary() -> Vec<(&'static str, Proposal)> {
 
 /// What a guard must not break on, each with a name for it.
 pub(super) fn odd() -> Vec<(&'static str, Proposal)> {
-    let every = Effects::all();
+    // Not `all()`, which sets the bits that no effect has.
+    let every = EFFECTS.iter().fold(Effects::empty(), |all, (_, one)| all | *one);
     let mut pathless = proposal("write", text(json!({ "content": "a" })), Effects::WRITE);
     pathless.paths = vec![NamedPath { argument: "path".to_owned(), path: None }];
     let unicode = "\u{0}\u{7f}é\u{301}\u{202e}\u{1f9d1}\u{200d}\u{1f680}\u{10ffff}".repeat(50);

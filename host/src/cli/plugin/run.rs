@@ -120,13 +120,13 @@ async fn open(
     redactor: Redactor,
 ) -> anyhow::Result<Loaded> {
     let config = match &args.plugin_config {
-        None => table.config,
+        None => table.config.clone(),
         Some(text) => serde_json::from_str::<Map<String, Value>>(text)
             .context("`--plugin-config`: expected a JSON object")?,
     };
     let bench = Bench::open(name, component, redactor).await??;
-    let grants = args.grants.clone().or(table.grants).unwrap_or_default();
-    let plugins = bench.load(config, grants).await?;
+    let grants = Some(args.grants.clone().or(table.grants.clone()).unwrap_or_default());
+    let plugins = bench.load(PluginConfig { config, grants, ..table }).await?;
     let cause = plugins.listed().iter().find_map(|listed| listed.offers.as_ref().err());
     if let Some(cause) = cause {
         let lacks = bench.anatomy.powers.join(",");

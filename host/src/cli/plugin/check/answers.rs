@@ -6,14 +6,19 @@
 use super::{Finding, schema};
 use crate::cli::plugin::figures;
 use crate::cli::plugin::proposals::ordinary;
+use crate::config::PluginLimits;
 use crate::plugin::{Anatomy, DESCRIBE_FUEL, GUARD_FUEL, Plugins, Used};
 
 /// From this share of the limit on, in hundredths, an ordinary check is worth a word.
 const MUCH: u64 = 10;
 
 /// Powers, with the effect that a call of them needs.
-const NEEDS: [(&str, &str); 3] =
-    [("workspace-read", "read"), ("workspace-write", "write"), ("process", "execute")];
+const NEEDS: [(&str, &str); 4] = [
+    ("workspace-read", "read"),
+    ("workspace-write", "write"),
+    ("process", "execute"),
+    ("fetch", "network"),
+];
 
 /// What tools say of themselves.
 pub(super) fn of_tools(plugins: &Plugins, again: &Plugins, anatomy: &Anatomy) -> Vec<Finding> {
@@ -60,7 +65,7 @@ pub(super) fn of_tools(plugins: &Plugins, again: &Plugins, anatomy: &Anatomy) ->
 }
 
 /// What a guard answers to ordinary proposals.
-pub(super) async fn of_guard(plugins: &Plugins) -> Vec<Finding> {
+pub(super) async fn of_guard(plugins: &Plugins, limits: PluginLimits) -> Vec<Finding> {
     let Some(guard) = plugins.guards().first() else { return Vec::new() };
     let mut findings = Vec::new();
     let (mut fuel, mut memory_bytes, mut varies) = (0, 0, None);
@@ -92,13 +97,17 @@ pub(super) async fn of_guard(plugins: &Plugins) -> Vec<Finding> {
             "judge by the proposal alone: random numbers and times have no place in a guard",
         ),
     });
-    findings.push(of_fuel("an ordinary check", fuel, GUARD_FUEL));
+    findings.push(of_fuel("an ordinary check", fuel, limits.fuel.unwrap_or(GUARD_FUEL)));
     findings.push(Finding::fine("memory", format!("{} at most", figures::memory(memory_bytes))));
     findings
 }
 
 /// What profiles say of themselves.
-pub(super) fn of_profiles(plugins: &Plugins, again: &Plugins) -> Vec<Finding> {
+pub(super) fn of_profiles(
+    plugins: &Plugins,
+    again: &Plugins,
+    limits: PluginLimits,
+) -> Vec<Finding> {
     let described = |plugins: &Plugins| -> Vec<_> {
         let one = |profile: &crate::plugin::Profile| {
             let matches: Vec<String> = profile.matches().map(str::to_owned).collect();
@@ -130,7 +139,7 @@ pub(super) fn of_profiles(plugins: &Plugins, again: &Plugins) -> Vec<Finding> {
         });
     }
     if let Some(used) = first_used(plugins) {
-        findings.push(of_fuel("`describe`", used.fuel, DESCRIBE_FUEL));
+        findings.push(of_fuel("`describe`", used.fuel, limits.fuel.unwrap_or(DESCRIBE_FUEL)));
     }
     findings.extend(first_memory(plugins));
     findings
