@@ -25,6 +25,8 @@ pub use keys::{KEYS, Key};
 pub use kind::Kind;
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
 
+use crate::servers::Servers;
+
 /// Everything in force.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -238,12 +240,21 @@ pub struct PluginConfig {
     pub limits: PluginLimits,
     /// False: not loaded.
     pub enabled: Option<bool>,
+    /// Which servers it may ask: `fetch`, `fetch_private` and `credentials`.
+    pub servers: Servers,
     /// Tools of other plugins that its own of the same name stand in for.
     pub replaces: Vec<String>,
     /// Of a guard: the tools whose calls it judges; all when None.
     pub tools: Option<Globs>,
     /// Of a guard: it judges calls that may have one of these effects; all when None.
     pub effects: Option<Vec<String>>,
+}
+
+impl PluginConfig {
+    /// What must not be seen of it. Its `config` is the plugin's own to know.
+    pub fn secrets(&self) -> impl Iterator<Item = String> {
+        self.servers.credentials.values().map(|credential| credential.value.clone())
+    }
 }
 
 /// Where in the configuration directory a plugin was found.

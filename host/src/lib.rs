@@ -22,6 +22,7 @@ pub mod plugin;
 // Powers: one each. Disk and processes are the jail crate's.
 pub mod audit;
 pub mod containment;
+pub mod fetch;
 pub mod ledger;
 pub mod places;
 pub mod upstream;
@@ -36,5 +37,6 @@ pub mod message;
 pub mod nearest;
 pub mod quirks;
 pub mod redact;
+pub mod servers;
 pub mod wire;
 pub mod wit;

@@ -87,6 +87,23 @@ impl Redactor {
         Cow::Owned(redacted)
     }
 
+    /// The same for bytes that may be no text.
+    pub fn redact_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let Some(forms) = &self.forms else { return bytes };
+        let mut redacted = Vec::new();
+        let mut kept = 0;
+        for found in forms.find_iter(&bytes) {
+            redacted.extend_from_slice(&bytes[kept..found.start()]);
+            redacted.extend_from_slice(PLACEHOLDER.as_bytes());
+            kept = found.end();
+        }
+        if kept == 0 {
+            return bytes;
+        }
+        redacted.extend_from_slice(&bytes[kept..]);
+        redacted
+    }
+
     /// The same for a text that one owns; does not copy it when there is no secret in it.
     pub fn redact_owned(&self, text: String) -> String {
         match self.redact(&text) {
@@ -128,6 +145,8 @@ mod tests {
         let redactor = Redactor::new(secrets.iter().map(|secret| (*secret).to_owned()));
         assert_eq!(redactor.redact(text), expected, "{text}");
         assert_eq!(redactor.redact_owned(text.to_owned()), expected, "{text}");
+        let bytes = redactor.redact_bytes([b"\xff", text.as_bytes(), b"\xff"].concat());
+        assert_eq!(bytes, [b"\xff", expected.as_bytes(), b"\xff"].concat(), "{text}");
         // Twice is once: the placeholder holds no secret.
         assert_eq!(redactor.redact(expected), expected);
     }

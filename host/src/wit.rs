@@ -41,6 +41,7 @@ pub(crate) mod profile_world {
 pub use guard_world::exports::harness::plugin::guard::{Denial, NamedPath, PastCall, Proposal};
 pub use profile_world::exports::harness::plugin::provider_profile::Description;
 pub use tool_world::exports::harness::plugin::tool::{Image, Outcome, Part, Spec};
+pub use tool_world::harness::plugin::fetch;
 pub use tool_world::harness::plugin::types::{Call, Effects, Fault, FaultKind};
 pub(crate) use tool_world::harness::plugin::{
     ambient, log, process, state, types, workspace_read, workspace_write,

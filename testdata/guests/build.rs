@@ -1,4 +1,4 @@
-//! The guests that misbehave: which there are. `plugins/build` does the building.
+//! The guests of the tests: those that misbehave, and the examples. `plugins/build` does the building.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ const PLAN: Plan = Plan {
     name: "guests",
     root: 2,
     sources: &["wit", "plugins/sdk"],
-    folders: &["testdata/guests"],
+    folders: &["testdata/guests", "plugins/examples"],
     row: "Guest",
     guests: &[
         guest("testdata/guests/misbehave-guard", "misbehave-guard"),
@@ -16,6 +16,13 @@ const PLAN: Plan = Plan {
         guest("testdata/guests/grabby-guard", "grabby-guard"),
         guest("testdata/guests/old-contract", "old-contract"),
         guest("testdata/guests/runtime-guard", "runtime-guard"),
+        guest("testdata/guests/fetching-tool", "fetching-tool"),
+        Guest {
+            folder: "plugins/examples/fetch-docs",
+            package: "harness-fetch-docs",
+            name: "fetch-docs",
+            fields: "",
+        },
     ],
 };
 

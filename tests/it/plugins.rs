@@ -4,12 +4,15 @@
 //! guest runs. A guard that is broken refuses, a tool that is broken is one failed call, and the
 //! run lives on either way.
 
+mod cache;
+mod chain;
 mod failures;
 mod golden;
 mod grabby_guard;
 mod loading;
 mod misbehave_guard;
 mod misbehave_tool;
+mod narrowed;
 mod old_contract;
 mod reload;
 mod runtime_guard;
@@ -20,6 +23,7 @@ use std::process::Output;
 use harness::event::{CallEnding, Event};
 use harness_guests::{GUESTS, Guest};
 
+use crate::fetch;
 use crate::rig::{Rig, harness};
 
 /// The guest of each module. A guest without one does not compile: the lengths differ.
@@ -29,6 +33,8 @@ const USED: [Guest; GUESTS.len()] = [
     grabby_guard::GUEST,
     old_contract::GUEST,
     runtime_guard::GUEST,
+    fetch::GUEST,
+    fetch::DOCS,
 ];
 
 #[test]
@@ -41,7 +47,7 @@ fn every_guest_is_used_once() {
 }
 
 /// What a server's default plugins are not needed for.
-const FEWER: &str = "[plugin.search]\nenabled = false\n[plugin.shell]\nenabled = false\n\
+pub(crate) const FEWER: &str = "[plugin.search]\nenabled = false\n[plugin.shell]\nenabled = false\n\
                      [plugin.repeat]\nenabled = false\n[plugin.denylist]\nenabled = false\n\
                      [plugin.deadline]\nenabled = false\n";
 
@@ -68,14 +74,14 @@ async fn start(script: &str, guest: Guest, keys: &str) -> Rig {
 }
 
 /// Puts `guest` into `root`; the table of the plugin `mine`.
-fn table(root: &Path, guest: Guest, keys: &str) -> String {
+pub(crate) fn table(root: &Path, guest: Guest, keys: &str) -> String {
     let path = root.join(format!("{}.wasm", guest.name));
     std::fs::write(&path, guest.bytes).unwrap();
     format!("[plugin.mine]\npath = \"{}\"\n{keys}\n", path.display())
 }
 
 /// `harness plugin list` with `guest` as the plugin `mine`: whether it succeeded, what it said.
-fn list(guest: Guest, keys: &str) -> (bool, String) {
+pub(crate) fn list(guest: Guest, keys: &str) -> (bool, String) {
     let home = tempfile::tempdir().unwrap();
     let config = home.path().join("harness.toml");
     std::fs::write(&config, FEWER.to_owned() + &table(home.path(), guest, keys)).unwrap();
@@ -87,15 +93,15 @@ fn list(guest: Guest, keys: &str) -> (bool, String) {
 
 /// How a call ended.
 #[derive(Debug)]
-struct EndedCall {
-    tool: String,
-    ending: CallEnding,
-    text: String,
-    summary: String,
+pub(crate) struct EndedCall {
+    pub(crate) tool: String,
+    pub(crate) ending: CallEnding,
+    pub(crate) text: String,
+    pub(crate) summary: String,
 }
 
 /// Every call of a run, in order.
-async fn ended(rig: &Rig, run: &str) -> Vec<EndedCall> {
+pub(crate) async fn ended(rig: &Rig, run: &str) -> Vec<EndedCall> {
     let events = rig.events(run).await;
     let ended = events.into_iter().filter_map(|recorded| match recorded.event {
         Event::CallEnded { tool, ending, text, summary, .. } => {

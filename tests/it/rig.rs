@@ -20,6 +20,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// The key that must never be seen anywhere but at the upstream.
 pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
 
+/// In the server's environment as `ORACLE`: a secret by nothing but what the configuration says of it.
+pub(crate) const ORACLE: &str = "forty-two-or-thereabouts";
+
 /// A server process with its upstream.
 pub(crate) struct Rig {
     /// The scripted upstream.
@@ -60,6 +63,7 @@ impl Server {
             .args(["--addr", addr, "--log-level", "debug"])
             .env("HOME", root)
             .env("HARNESS_UPSTREAM_API_KEY", KEY)
+            .env("ORACLE", ORACLE)
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()

@@ -180,7 +180,8 @@ pub(super) fn upstream_settings(config: &Config) -> UpstreamSettings {
 
 /// Every secret of a configuration.
 pub(super) fn secrets(config: &Config) -> impl Iterator<Item = String> {
-    config.upstream.api_key.iter().chain(config.tokens.iter()).cloned()
+    let own = config.upstream.api_key.iter().chain(config.tokens.iter()).cloned();
+    own.chain(config.plugins.values().flat_map(PluginConfig::secrets))
 }
 
 /// Knows `secrets`, and whatever else in the environment looks like one.

@@ -10,6 +10,7 @@ use anyhow::bail;
 use super::boot;
 use super::flags::{Configured, settings};
 use crate::config::{Key, PluginConfig, PluginLimits, Setting, Settings};
+use crate::servers::Entry;
 
 /// Prints the settings.
 pub(super) fn run(flags: &Configured) -> anyhow::Result<()> {
@@ -76,6 +77,16 @@ fn plugin_line(name: &str, plugin: &PluginConfig) -> String {
         said.push("limits of its own".to_owned());
     }
     said.extend(plugin.enabled.map(|enabled| format!("enabled {enabled}")));
+    let hosts =
+        |entries: &[Entry]| entries.iter().map(Entry::to_string).collect::<Vec<_>>().join(", ");
+    if !plugin.servers.hosts.is_empty() {
+        said.push(format!("fetch {}", hosts(&plugin.servers.hosts)));
+    }
+    if !plugin.servers.private_hosts.is_empty() {
+        said.push(format!("fetch_private {}", hosts(&plugin.servers.private_hosts)));
+    }
+    let credentials = plugin.servers.credentials.iter();
+    said.extend(credentials.map(|(name, it)| format!("credential {name} for {}", it.entry)));
     if said.is_empty() {
         said.push("nothing set".to_owned());
     }

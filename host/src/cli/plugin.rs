@@ -1,6 +1,18 @@
-//! `harness plugin list`: every plugin in force, or why it is not.
+//! `harness plugin …`: what an author and an operator do with plugins; one file a command.
+//!
+//! `list` stands here: every plugin in force, or why it is not.
 
 #![expect(clippy::print_stdout, reason = "the list is the command's output")]
+
+mod bench;
+mod check;
+mod figures;
+mod inspect;
+mod logs;
+mod project;
+mod proposals;
+mod run;
+mod test;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +24,47 @@ use super::boot;
 use super::flags::{Configured, sound_layers};
 use crate::config::PluginConfig;
 use crate::plugin::{Engine, Listed, Plugins, Workspace};
+use crate::wit::Effects;
+
+/// The contract's words for effects.
+const EFFECTS: [(&str, Effects); 4] = [
+    ("read", Effects::READ),
+    ("write", Effects::WRITE),
+    ("execute", Effects::EXECUTE),
+    ("network", Effects::NETWORK),
+];
 
 /// What to do with plugins.
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
     /// Load every plugin of the configuration and show what it is
     List(Configured),
+    /// Find what is wrong with a plugin, and how to mend it
+    Check(check::CheckArgs),
+    /// Try a plugin out on a table of rows: inputs, and what should come of them
+    Test(test::TestArgs),
+    /// Call one tool of a plugin, without a model
+    Run(run::RunArgs),
+    /// Print what a plugin said while servers ran
+    Logs(logs::LogsArgs),
+    /// Say what a component is and wants, before anybody grants it anything
+    Inspect(inspect::InspectArgs),
 }
 
 /// Runs the command.
 pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
-    let PluginCommand::List(flags) = command;
-    let (settings, environment) = sound_layers(&flags)?;
+    match command {
+        PluginCommand::List(flags) => list(&flags).await,
+        PluginCommand::Check(args) => check::run(args).await,
+        PluginCommand::Test(args) => test::run(args).await,
+        PluginCommand::Run(args) => run::run(args).await,
+        PluginCommand::Logs(args) => logs::run(args),
+        PluginCommand::Inspect(args) => inspect::run(args).await,
+    }
+}
+
+async fn list(flags: &Configured) -> anyhow::Result<()> {
+    let (settings, environment) = sound_layers(flags)?;
     let plugins = load_for_listing(settings.plugins(), &environment).await?;
     for listed in plugins.listed() {
         println!("{}", line(listed));

@@ -101,7 +101,7 @@ impl Settings {
             }
         }
         settings.take_openai_key();
-        settings.finish_plugins(&layers.found);
+        settings.finish_plugins(&layers.found, &layers.environment);
         settings
     }
 
@@ -142,7 +142,9 @@ impl Settings {
     /// Every secret among the values, so that nobody shows one by another way.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
         let secret = self.iter().filter(|(key, _)| key.kind.is_secret());
-        secret.filter_map(|(_, setting)| setting).flat_map(|setting| setting.texts.clone())
+        let own =
+            secret.filter_map(|(_, setting)| setting).flat_map(|setting| setting.texts.clone());
+        own.chain(self.plugins.values().flat_map(PluginConfig::secrets))
     }
 
     /// Where state lies; None when there is not even a home directory.

@@ -3,6 +3,7 @@
 //! Knows the names of the default plugins, so that a slip of the pen cannot leave one of them in
 //! force that was meant to be switched off. Loads nothing.
 
+mod fetch;
 mod table;
 
 use std::path::PathBuf;
@@ -41,9 +42,14 @@ impl Settings {
 
     /// Checks names and paths, and hands settings over; last, because the home directory and the
     /// settings come from every layer.
-    pub(super) fn finish_plugins(&mut self, found: &[(Found, PathBuf)]) {
+    pub(super) fn finish_plugins(
+        &mut self,
+        found: &[(Found, PathBuf)],
+        environment: &[(String, String)],
+    ) {
         self.take_found(found);
         self.check_plugins();
+        self.fill_credentials(environment);
         if self.text("shell.enabled") == "false" {
             self.plugins.entry(SHELL.to_owned()).or_default().enabled = Some(false);
         }

@@ -327,3 +327,72 @@ fn every_key_has_a_default_that_fits_it() {
         assert_eq!(key.kind.problems(&default), Vec::<String>::new(), "{}", key.name);
     }
 }
+
+#[test]
+fn what_a_plugin_may_fetch() {
+    let with = |keys: &str| format!("[plugin.mine]\npath = \"/p\"\n{keys}");
+    let told = |keys: &str, expected: &[&str]| {
+        check(
+            &with(keys),
+            &[("ORACLE", "sk-live-0123456789"), ("SHORT", "sk-live")],
+            Err(expected),
+        );
+    };
+    let credential = |keys: &str| format!("[plugin.mine.credentials]\nkey = {{ {keys} }}");
+    let file = with(
+        "fetch = [\"API.example.org\", \"*.example.net:8443\"]\nfetch_private = [\"localhost\"]\n\
+         [plugin.mine.credentials]\nkey = { env = \"ORACLE\", host = \"api.example.org\" }",
+    );
+    let settings = merged(&file, &[("ORACLE", " sk-live-0123456789\n")], &[]);
+    let config = settings.check().unwrap();
+    let servers = &config.plugins["mine"].servers;
+    let shown =
+        |entries: &[crate::servers::Entry]| entries.iter().map(ToString::to_string).collect();
+    let hosts: Vec<String> = shown(&servers.hosts);
+    assert_eq!(hosts, ["api.example.org", "*.example.net:8443"]);
+    assert_eq!(servers.credentials["key"].header_value(), "Bearer sk-live-0123456789");
+    assert!(settings.secrets().any(|secret| secret == "sk-live-0123456789"));
+    assert!(!format!("{config:?}").contains("sk-live"));
+
+    told(
+        "fetch = \"a.example\"",
+        &["`fetch`: expected a list of texts, got a value of type string"],
+    );
+    told("fetch = [1]", &["`fetch`: expected a list of texts"]);
+    told(
+        "fetch = [\"a.example\", \"https://b.example\"]",
+        &["`fetch`: number 2: expected `host`,"],
+    );
+    told("fetch = [\"127.0.0.1\"]", &["`127.0.0.1` is not public; put it into `fetch_private`"]);
+    told("fetch = [\"localhost:80\"]", &["`localhost:80` is not public"]);
+    told("fetch_privat = []", &["did you mean `fetch_private`?"]);
+    told("credentials = []", &["`credentials`: expected a table of tables"]);
+    told("credentials = { key = 1 }", &["`credentials.key`: expected a table, got a value"]);
+    let env = "env = \"ORACLE\"";
+    let host = "host = \"a.example\"";
+    told(&credential(host), &["`credentials.key`: `env` is missing"]);
+    told(&credential(env), &["`host` is missing"]);
+    told(&credential(&format!("{env}, host = 1")), &["`host`: expected a text, got"]);
+    told(&credential(&format!("{env}, host = \"*.a.example\"")), &["`host`: expected one host"]);
+    told(&credential(&format!("{env}, host = \"a/b\"")), &["`host`: expected `host`, `host:port`"]);
+    told(&credential(&format!("{env}, {host}, head = \"x\"")), &["`head` is none of `env`,"]);
+    told(
+        &credential(&format!("{env}, {host}, header = \"Host\"")),
+        &["`header`: expected the name"],
+    );
+    told(
+        &credential(&format!("{env}, {host}, header = \"a b\"")),
+        &["`header`: expected the name"],
+    );
+    told(
+        &credential(&format!("env = \"NONE\", {host}")),
+        &["plugin.mine.credentials.key: `env`: `NONE` is not set in the environment"],
+    );
+    told(
+        &credential(&format!("env = \"SHORT\", {host}")),
+        &["`SHORT` has 7 bytes, expected from 8"],
+    );
+    let off =
+        with(&("enabled = false\n".to_owned() + &credential(&format!("env = \"NONE\", {host}"))));
+    check(&off, &[], Ok("enabled: Some(false)"));
+}

@@ -17,13 +17,14 @@ use super::breakage::{Breakage, Cause, Remains};
 use super::engine::{Engine, Meter};
 use super::load::{self, LoadError};
 use super::sink::Sink;
+use super::used::{Gauge, Used};
 use super::wasi::{Inert, Runtime};
 use crate::config::{PluginConfig, PluginLimits};
 use crate::wit::guard_world::GuardPluginPre;
 use crate::wit::{Denial, Effects, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
-const FUEL: u64 = 500_000_000;
+pub const FUEL: u64 = 500_000_000;
 
 /// Backstop in epoch ticks (2 s): fuel stops a guard long before, but fuel does not tick while
 /// the machine is short of processors.
@@ -177,6 +178,17 @@ struct Loaded {
     pre: GuardPluginPre<Sealed>,
 }
 
+/// A check, with what it used.
+#[derive(Debug)]
+pub struct Checked {
+    /// None where it lets the call pass.
+    pub refused: Option<Refused>,
+    /// The guard itself failed, which is a refusal too.
+    pub broken: Option<Breakage>,
+    /// What it used; of the second attempt, when there was one.
+    pub used: Used,
+}
+
 /// A refusal, with the guard that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -199,7 +211,7 @@ impl Guard {
         name: &str,
         config: &PluginConfig,
         pre: GuardPluginPre<Sealed>,
-    ) -> Result<Guard, Breakage> {
+    ) -> Result<(Guard, Used), Breakage> {
         let bounds = Bounds::of(config.limits, FUEL);
         let name: Arc<str> = name.into();
         let mut loaded =
@@ -207,15 +219,16 @@ impl Guard {
         let place = engine.sealed_place().await;
         let asking = spawn_blocking(move || {
             let _place = place;
-            loaded.earlier = loaded.ask()?;
-            Ok(loaded)
+            let used;
+            (loaded.earlier, used) = loaded.ask()?;
+            Ok((loaded, used))
         });
-        let loaded = asking.await.unwrap_or_else(|panicked| {
+        let (loaded, used) = asking.await.unwrap_or_else(|panicked| {
             Err(Breakage::of_host(&name, "earlier", &panicked.to_string()))
         })?;
         let scope = Arc::new(Scope::of(config));
         let config = serde_json::Value::Object(config.config.clone()).to_string().into();
-        Ok(Guard { name, config, scope, body: Body::Loaded(Arc::new(loaded)) })
+        Ok((Guard { name, config, scope, body: Body::Loaded(Arc::new(loaded)) }, used))
     }
 
     /// A guard that did not load: it stays in the chain and refuses what it would have judged.
@@ -224,33 +237,48 @@ impl Guard {
         Guard { name, config, scope: Arc::new(scope), body: Body::Missing(cause.into()) }
     }
 
+    /// In the configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
     pub async fn check(&self, proposal: &mut Proposal) -> Option<Refused> {
+        self.measure(proposal).await.refused
+    }
+
+    /// The same, with what it used.
+    pub async fn measure(&self, proposal: &mut Proposal) -> Checked {
         if !self.scope.admits(proposal) {
-            return None;
+            return Checked { refused: None, broken: None, used: Used::default() };
         }
         let loaded = match &self.body {
             Body::Loaded(loaded) => loaded,
-            Body::Missing(cause) => return Some(self.broken(cause)),
+            Body::Missing(cause) => {
+                let refused = Some(self.broken(cause));
+                return Checked { refused, broken: None, used: Used::default() };
+            }
         };
         proposal.config.replace_range(.., &self.config);
         // Moved, not copied: the chain asks each guard before each call.
         let mut passed_over = std::mem::take(&mut proposal.earlier);
         let seen_from = passed_over.len().saturating_sub(loaded.earlier);
         proposal.earlier = passed_over.split_off(seen_from);
-        let refused = self.ask(loaded, proposal).await;
+        let checked = self.ask(loaded, proposal).await;
         passed_over.append(&mut proposal.earlier);
         proposal.earlier = passed_over;
-        refused
+        checked
     }
 
-    async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Option<Refused> {
+    async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Checked {
         let place = loaded.engine.sealed_place().await;
         // A panic of ours is one more way for a guard to break.
         let prompt = || loaded.check(proposal, PROMPT_TICKS);
-        let mut checked = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
-            Err(Breakage::of_host(&self.name, "check", "the server panicked in the check"))
+        let prompt = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
+            let what = "the server panicked in the check";
+            (Err(Breakage::of_host(&self.name, "check", what)), Used::default())
         });
+        let (mut checked, mut used) = prompt;
         if let Err(Breakage { cause: Cause::Time, .. }) = checked {
             // Begun again where it holds up nobody; its verdict depends on the proposal alone.
             let (loaded, proposal) = (loaded.clone(), proposal.clone());
@@ -258,21 +286,24 @@ impl Guard {
                 let _place = place;
                 loaded.check(&proposal, BACKSTOP_TICKS)
             });
-            checked = checking.await.unwrap_or_else(|panicked| {
-                Err(Breakage::of_host(&self.name, "check", &panicked.to_string()))
+            (checked, used) = checking.await.unwrap_or_else(|panicked| {
+                let broken = Breakage::of_host(&self.name, "check", &panicked.to_string());
+                (Err(broken), Used::default())
             });
         }
         match checked {
-            Ok(None) => None,
+            Ok(None) => Checked { refused: None, broken: None, used },
             Ok(Some(denial)) => {
                 let Denial { mut rule, mut reason } = denial;
                 rule.truncate(rule.floor_char_boundary(RULE_BYTES));
                 reason.truncate(reason.floor_char_boundary(REASON_BYTES));
-                Some(Refused { guard: self.name.to_string(), rule, reason })
+                let refused = Some(Refused { guard: self.name.to_string(), rule, reason });
+                Checked { refused, broken: None, used }
             }
             Err(breakage) => {
                 tracing::error!(guard = &*self.name, "{breakage}");
-                Some(self.broken(&breakage.what()))
+                let refused = Some(self.broken(&breakage.what()));
+                Checked { refused, broken: Some(breakage), used }
             }
         }
     }
@@ -291,23 +322,40 @@ impl Guard {
     }
 }
 
+/// What a chain of guards says of a proposal: the first refusal. So another guard never makes a
+/// refusal a permission, and their order decides only whose words are read.
+pub async fn judge(guards: &[Guard], proposal: &mut Proposal) -> Option<Refused> {
+    for guard in guards {
+        let refused = guard.check(proposal).await;
+        if refused.is_some() {
+            return refused;
+        }
+    }
+    None
+}
+
 impl Loaded {
-    /// How many past calls it wants to see.
-    fn ask(&self) -> Result<usize, Breakage> {
+    /// How many past calls it wants to see, and what saying so used.
+    fn ask(&self) -> Result<(usize, Used), Breakage> {
         let mut store = Sealed::store(&self.engine, &self.name, self.bounds, BACKSTOP_TICKS);
         let started = Instant::now();
+        let mut gauge = Gauge::start(self.bounds.fuel);
         let instance = self.pre.instantiate(&mut store);
+        gauge.stands(&store.data().meter);
         let asked =
             instance.and_then(|instance| instance.harness_plugin_guard().call_earlier(&mut store));
         let earlier = asked.map_err(|err| self.breakage("earlier", &err, &store, started))?;
-        Ok(usize::try_from(earlier).unwrap_or(usize::MAX))
+        let used = gauge.read(&store, &store.data().meter);
+        Ok((usize::try_from(earlier).unwrap_or(usize::MAX), used))
     }
 
     /// One check in an instance of its own, on this thread.
-    fn check(&self, proposal: &Proposal, ticks: u64) -> Result<Option<Denial>, Breakage> {
+    fn check(&self, proposal: &Proposal, ticks: u64) -> (Result<Option<Denial>, Breakage>, Used) {
         let mut store = Sealed::store(&self.engine, &self.name, self.bounds, ticks);
         let started = Instant::now();
+        let mut gauge = Gauge::start(self.bounds.fuel);
         let instance = self.pre.instantiate(&mut store);
+        gauge.stands(&store.data().meter);
         let checked = instance
             .and_then(|instance| instance.harness_plugin_guard().call_check(&mut store, proposal));
         let checked = checked.map_err(|err| self.breakage("check", &err, &store, started));
@@ -316,7 +364,8 @@ impl Loaded {
         if is_begun_again {
             store.data_mut().sink.discard();
         }
-        checked
+        let used = gauge.read(&store, &store.data().meter);
+        (checked, used)
     }
 
     fn breakage(

@@ -1,13 +1,15 @@
 //! The powers behind a tool's imports: each interface of the contract, one `impl`.
 //!
-//! An import translates and checks the called tool's declared effects; the jail and the shell
-//! decide and do. A tool that did not declare an effect is refused here, whatever it was granted.
-//! Nothing in here knows the loop, the model or the network.
+//! An import translates and checks the called tool's declared effects; the jail, the shell and
+//! `fetch` decide and do. A tool that did not declare an effect is refused here, whatever it was granted.
+//! Nothing in here knows the loop or the model.
 
+mod fetch;
 mod process;
 mod state;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,9 +22,10 @@ use super::wasi::{Inert, Runtime};
 use super::workspace::Workspace;
 use crate::config::PluginConfig;
 use crate::deadline::Deadline;
+use crate::fetch::Fetch;
 use crate::wit::{
-    Effects, Fault, FaultKind, ambient, log, process as process_import, state as state_import,
-    types, workspace_read, workspace_write,
+    Effects, Fault, FaultKind, ambient, fetch as fetch_import, log, process as process_import,
+    state as state_import, types, workspace_read, workspace_write,
 };
 
 /// What one tool call has in its store.
@@ -36,12 +39,15 @@ pub(super) struct CallState {
     pub(super) reach: Arc<Reach>,
     pub(super) plugin: Arc<str>,
     pub(super) config: Arc<str>,
+    pub(super) fetch: Arc<Fetch>,
     pub(super) effects: Effects,
     pub(super) deadline: Deadline,
     /// Bytes in the workspace were changed through the write import.
     pub(super) altered: bool,
     /// A command was started: what it changed is unknown.
     pub(super) executed: bool,
+    /// How often each power was called.
+    pub(super) powers: BTreeMap<&'static str, u32>,
 }
 
 /// How far a plugin's powers go, as they are narrowed in its table.
@@ -68,6 +74,13 @@ impl CallState {
     /// The workspace, as far as this plugin may reach.
     fn jail(&self) -> &Jail {
         self.jail.as_ref().unwrap_or(&self.workspace.jail)
+    }
+
+    /// Counts a call of a power.
+    fn calls(&mut self, power: &'static str) -> &mut CallState {
+        let calls = self.powers.entry(power).or_default();
+        *calls = calls.saturating_add(1);
+        self
     }
 
     /// Refuses what the called tool did not declare.
@@ -138,16 +151,29 @@ pub(super) fn link(
     for power in powers {
         match *power {
             "workspace-read" => {
-                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-read")
+                })?;
             }
             "workspace-write" => {
-                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-write")
+                })?;
             }
             "process" => {
-                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("process")
+                })?;
             }
             "state" => {
-                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("state")
+                })?;
+            }
+            "fetch" => {
+                fetch_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("fetch")
+                })?;
             }
             other => unreachable!("`{other}` is not in the list of powers"),
         }

@@ -3,6 +3,7 @@
 //! Data and its words; what is in force is not decided by what stands here.
 
 use super::load::Role;
+use super::used::Used;
 
 /// One plugin, in force or not.
 #[derive(Clone, Debug)]
@@ -25,6 +26,9 @@ pub struct Listed {
     pub outdated: Option<String>,
     /// Size of the file, in bytes.
     pub bytes: usize,
+    /// What the first question to it used: what it offers, or what it wants to see. None when it
+    /// does not load.
+    pub used: Option<Used>,
 }
 
 impl Listed {

@@ -15,16 +15,22 @@ use super::breakage::{Breakage, Cause};
 use super::engine::Engine;
 use super::source::digest;
 use super::wasi;
+use crate::servers::Servers;
 
 /// The largest component file.
 pub const FILE_BYTES: usize = 64 << 20;
 
-/// The contract's package, and its version here.
+/// The contract's package.
 const PACKAGE: &str = "harness:plugin";
-const VERSION: &str = "0.1.0";
+
+/// The version of the contract here.
+pub const VERSION: &str = "0.1.0";
 
 /// Interfaces that need a grant.
-pub const POWERS: [&str; 4] = ["workspace-read", "workspace-write", "process", "state"];
+pub const POWERS: [&str; 5] = ["workspace-read", "workspace-write", "process", "state", FETCH];
+
+/// The power that is granted host by host.
+const FETCH: &str = "fetch";
 
 /// Interfaces of the contract that every tool may import.
 const FREE: [&str; 3] = ["types", "log", "ambient"];
@@ -156,9 +162,21 @@ pub enum LoadError {
     },
     /// A grant that is no interface.
     #[error(
-        "`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`"
+        "`{0}` in `grants` is not a power, expected any of `workspace-read`, `workspace-write`, `process`, `state`, `fetch`"
     )]
     UnknownGrant(String),
+    /// The power without anybody to ask.
+    #[error(
+        "granted `fetch`, and no host\n\
+         hint: add the hosts under `[plugin.{0}]`: fetch = [\"api.example.org\"]"
+    )]
+    NoHost(String),
+    /// Hosts or credentials without the power.
+    #[error(
+        "has hosts or credentials to fetch with, and was not granted `fetch`\n\
+         hint: add \"fetch\" to `grants` under `[plugin.{0}]`, or leave them out"
+    )]
+    HostsNotGranted(String),
     /// The engine refused to link it.
     #[error("does not link: {0}")]
     Link(String),
@@ -239,6 +257,16 @@ pub(super) fn read_role(engine: &Engine, component: &Component) -> Result<Role, 
     }
 }
 
+/// The same, with the version of the contract it was built for.
+pub(super) fn read_version(
+    engine: &Engine,
+    component: &Component,
+) -> Result<(Role, String), LoadError> {
+    let role = read_role(engine, component)?;
+    let versions = roles(engine, component).into_iter().map(|(.., version)| version);
+    Ok((role, versions.collect()))
+}
+
 /// Every export that makes a role: the role, its interface, its version.
 fn roles(engine: &Engine, component: &Component) -> Vec<(Role, String, String)> {
     let ty = component.component_type();
@@ -309,8 +337,24 @@ pub(super) fn check_grants(
     }
 }
 
+/// A grant of `fetch` names hosts, and hosts need the grant.
+pub(super) fn check_servers(
+    plugin: &str,
+    grants: &[String],
+    servers: &Servers,
+) -> Result<(), LoadError> {
+    let granted = grants.iter().any(|grant| grant == FETCH);
+    match granted {
+        true if servers.is_empty() => Err(LoadError::NoHost(plugin.to_owned())),
+        false if *servers != Servers::default() => {
+            Err(LoadError::HostsNotGranted(plugin.to_owned()))
+        }
+        true | false => Ok(()),
+    }
+}
+
 /// Interface and version of an import or export of the contract's package.
-fn ours(name: &str) -> Option<(&str, &str)> {
+pub(super) fn ours(name: &str) -> Option<(&str, &str)> {
     let (package, rest) = name.split_once('/')?;
     let (interface, version) = rest.split_once('@')?;
     (package == PACKAGE).then_some((interface, version))

@@ -70,13 +70,15 @@ pub(super) async fn load(
             offers: Ok(Vec::new()),
             outdated: None,
             bytes: 0,
+            used: None,
         },
         linked: None,
         config: source.config.clone(),
         component: before
             .as_ref()
             .filter(|before| before.listed.digest == digest)
-            .and_then(|before| before.component.clone()),
+            .and_then(|before| before.component.clone())
+            .or(source.compiled.clone()),
     };
     match link(&engine, source, &scratch, &mut loaded).await {
         Ok(linked) => loaded.linked = Some(linked),
@@ -108,6 +110,7 @@ impl Loaded {
             offers: Ok(Vec::new()),
             outdated: None,
             bytes: 0,
+            used: None,
         };
         let mut loaded = Loaded { listed, linked: None, config, component: None };
         loaded.refuse(format!("loading it panicked: {cause}"));
@@ -187,6 +190,7 @@ async fn link(
     listed.role = Some(role);
     let shape = load::read_shape(engine, &component, role)?;
     load::check_grants(&name, &shape, &grants)?;
+    load::check_servers(&name, &grants, &config.servers)?;
     listed.powers.clone_from(&shape.powers);
     listed.brings_runtime = shape.brings_runtime;
 
@@ -196,12 +200,16 @@ async fn link(
             let pre = load::link(linker.map_err(LoadError::misfit)?, &component)?;
             let pre = ToolPluginPre::new(pre).map_err(LoadError::misfit)?;
             let plugin = Arc::new(ToolPlugin::new(engine, &name, &config, pre));
-            Linked::Tools(plugin.tools(scratch.clone()).await?)
+            let (tools, used) = plugin.tools(scratch.clone()).await?;
+            listed.used = Some(used);
+            Linked::Tools(tools)
         }
         Role::Guard => {
             let pre = guard::sealed(engine, &component)?;
             let pre = GuardPluginPre::new(pre).map_err(LoadError::misfit)?;
-            Linked::Guard(Guard::new(engine, &name, &config, pre).await?)
+            let (guard, used) = Guard::new(engine, &name, &config, pre).await?;
+            listed.used = Some(used);
+            Linked::Guard(guard)
         }
         Role::Profile => {
             let pre = guard::sealed(engine, &component)?;
@@ -210,7 +218,9 @@ async fn link(
             let describing = move || profile::describe(&engine, &name, limits, &pre);
             let described = spawn_blocking(describing).await;
             let panicked = |_| LoadError::Link("the engine panicked".to_owned());
-            Linked::Profiles(described.map_err(panicked)??)
+            let (profiles, used) = described.map_err(panicked)??;
+            listed.used = Some(used);
+            Linked::Profiles(profiles)
         }
     };
     listed.offers = Ok(match &linked {

@@ -96,7 +96,7 @@ fn what_is_wrong_with_a_tool_is_listed() {
     check(
         &with("offer = \"read\""),
         "tool `read` is there already\n\
-         hint: disable the plugin that offers it, or rename this one's",
+         hint: `replaces = [\"read\"]` under `[plugin.mine]` puts this one in its place",
     );
     check(&with("offer = \"loop\""), "tool `loop` is offered twice");
     check(&with("offer = \"two words\""), "tool name `two words` must be 1 to 64 of");
@@ -107,6 +107,24 @@ fn what_is_wrong_with_a_tool_is_listed() {
     let (ok, out) = list(misbehave_tool::GUEST, GRANTS);
     assert!(ok, "{out}");
     assert!(out.contains("may use: workspace-write, process, state"), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_stands_in_for_another_where_the_configuration_says_so() {
+    let script = r#"
+        [[turn]]
+        calls = [{ tool = "read", input = {} }, { tool = "write", input = { path = "a", content = "" } }]
+        [[turn]]
+        text = "I went on."
+    "#;
+    let keys = format!("{GRANTS}\nreplaces = [\"read\"]\nconfig = {{ offer = \"read\" }}");
+    let rig = start(script, misbehave_tool::GUEST, &keys).await;
+    let reply = rig.chat(&rig.body("read it")).await;
+    assert_eq!(reply.answer(), "I went on.", "{:#}", reply.body);
+    let ended = ended(&rig, &reply.run).await;
+    // The other tools of the plugin whose one was replaced are there as before.
+    assert_eq!(ended[1].ending, CallEnding::Succeeded, "{ended:?}");
+    assert!(ended[0].text.contains("`read` is nothing this tool can do"), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

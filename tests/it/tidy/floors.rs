@@ -7,9 +7,9 @@ use super::tree::{Tree, is_test, shipped};
 const FLOORS: [&[&str]; 5] = [
     &[
         "wit", "message", "image", "quirks", "wire", "event", "config", "deadline", "error",
-        "redact", "nearest",
+        "redact", "nearest", "servers",
     ],
-    &["upstream", "ledger", "audit", "places", "containment"],
+    &["upstream", "ledger", "audit", "places", "containment", "fetch"],
     &["plugin"],
     &["harness", "session", "agent", "context", "record", "prompt"],
     &["cli", "server", "mock", "demo"],
@@ -21,7 +21,7 @@ const FRONT_DOORS: [&str; 2] = ["cli", "demo"];
 /// What is named by its owner alone: the name, and the modules that may.
 const OWNED: [(&str, &[&str]); 5] = [
     ("wasmtime", &["plugin", "wit"]),
-    ("reqwest", &["upstream", "demo"]),
+    ("reqwest", &["upstream", "fetch", "demo"]),
     ("rusqlite", &["ledger"]),
     ("cap_std", &[]),
     ("nix", &[]),

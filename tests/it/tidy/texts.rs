@@ -9,7 +9,8 @@ use super::none;
 use super::tree::{Tree, is_test, shipped};
 
 /// Where the texts are made.
-const SOURCES: [&str; 3] = ["host/jail/src/", "host/src/agent/gallery", "plugins/tools/"];
+const SOURCES: [&str; 4] =
+    ["host/jail/src/", "host/src/fetch", "host/src/agent/gallery", "plugins/tools/"];
 
 /// Whose notes stand in brackets.
 const NOTES: &str = "plugins/tools/";
@@ -19,8 +20,10 @@ const DOCUMENT: &str = "docs/errors.md";
 const HEADING: &str = "### What tools say";
 
 /// What makes a fault, up to its parenthesis.
-const FAULTS: [&str; 7] = [
+const FAULTS: [&str; 9] = [
     "Fault::new",
+    "fault::denied",
+    "fault::unavailable",
     "fault::invalid",
     "fault::not_found",
     "fault::conflict",

@@ -9,13 +9,26 @@ use harness_jail::Globs;
 
 use super::super::file::{list_or, texts};
 use super::super::{PluginConfig, PluginLimits};
-use super::object;
+use super::{fetch, object};
 use crate::nearest::nearest;
 
 /// What a plugin's table may hold.
-const FIELDS: [&str; 12] = [
-    "path", "digest", "grants", "read", "write", "run", "config", "limits", "enabled", "replaces",
-    "tools", "effects",
+const FIELDS: [&str; 15] = [
+    "path",
+    "digest",
+    "grants",
+    "read",
+    "write",
+    "run",
+    "fetch",
+    "fetch_private",
+    "credentials",
+    "config",
+    "limits",
+    "enabled",
+    "replaces",
+    "tools",
+    "effects",
 ];
 
 /// What `limits` may hold, and the range of each.
@@ -29,6 +42,10 @@ pub(super) const EFFECTS: [&str; 4] = ["read", "write", "execute", "network"];
 pub(super) fn read(fields: toml::Table, mut problem: impl FnMut(String)) -> PluginConfig {
     let mut plugin = PluginConfig::default();
     for (field, value) in fields {
+        if fetch::FIELDS.contains(&field.as_str()) {
+            fetch::read(&mut plugin.servers, &field, value, &mut problem);
+            continue;
+        }
         let got = list_or(value.type_str());
         if let Err(wrong) = set(&mut plugin, &field, value) {
             problem(match wrong {

@@ -12,7 +12,9 @@ const SIGNAL_BASE: i32 = 128;
 /// Words the completion of a command.
 pub(crate) fn of_command(request: &Request, completion: &Completion) -> Outcome {
     let mut text = told(completion);
-    let timeout = seconds(request.timeout_ms.unwrap_or(completion.duration_ms));
+    // The host may have had less time to give than was asked for.
+    let asked_ms = request.timeout_ms.unwrap_or(u32::MAX);
+    let timeout = seconds(asked_ms.min(completion.duration_ms));
     let summary = match completion.ending {
         Ending::Exited(0) => {
             if completion.output.is_empty() {
