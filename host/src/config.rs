@@ -25,6 +25,8 @@ pub use keys::{KEYS, Key};
 pub use kind::Kind;
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
 
+pub use plugins::{is_default, is_name};
+
 use crate::servers::Servers;
 
 /// Everything in force.

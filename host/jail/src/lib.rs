@@ -4,7 +4,7 @@
 //! opens it beneath its directory handle, a [`Shell`] runs commands in it, behind the walls of a
 //! [`Sandbox`]. What the model was shown is in [`Observations`], and no change is made to bytes that
 //! nobody looked at. [`PrivateDir`] and [`AppendFile`] are for the server's own files,
-//! [`make_project`] and [`run_program`] for a plugin author's.
+//! [`make_project`] and [`run_program`] for a plugin author's, [`put_file`] for a configuration.
 //!
 //! It knows nothing of the contract's generated types, of sessions, or of the network; its names
 //! mirror the interfaces workspace-read, workspace-write and process, and its faults are written
@@ -23,6 +23,7 @@ mod look;
 mod nearest;
 mod observations;
 mod path;
+mod placed;
 mod private;
 mod project;
 mod read;
@@ -43,9 +44,10 @@ pub use entry::{Content, Entry, EntryKind};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::Fingerprint;
 pub use jail::{Jail, OpenError};
-pub use look::{Look, Stamp, files_in, find_program, look_at_directory, real_path};
+pub use look::{Look, Stamp, files_in, find_program, look_at_directory, real_path, stamps_below};
 pub use observations::Observations;
 pub use path::JailPath;
+pub use placed::{put_file, take_file};
 pub use private::{
     PrivateDir, RollingFile, directories_in, ensure_directory, read_capped, remove_directory,
 };

@@ -81,6 +81,31 @@ pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Every file below a directory of the operator's, with how it looks now, by path. What `is_wanted`
+/// refuses by its name is left out, a directory with all that is in it; links are not followed, and
+/// what cannot be looked at is left out too.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "files belong to this crate, and the directory is the operator's"
+)]
+pub fn stamps_below(
+    directory: &Path,
+    is_wanted: &impl Fn(&str) -> bool,
+) -> Vec<(PathBuf, Option<Stamp>)> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+        match entry.file_name().to_str().is_some_and(is_wanted) {
+            true if kind.is_dir() => found.extend(stamps_below(&path, is_wanted)),
+            true if kind.is_file() => found.push((path.clone(), Stamp::of(&path))),
+            true | false => {}
+        }
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    found
+}
+
 /// Where a program lies in the directories of `path`, a `PATH`.
 pub fn find_program(name: &str, path: &str) -> Option<PathBuf> {
     let directories = path.split(':').filter(|directory| directory.starts_with('/'));

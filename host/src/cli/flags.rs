@@ -153,8 +153,36 @@ pub(super) fn settings(flags: &Configured) -> anyhow::Result<(Settings, Vec<(Str
     Ok((Settings::merge(&layers), environment))
 }
 
+/// The configuration file that was named, or the one that is looked for; it may not be there.
+pub(super) fn file_of(config: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match config {
+        Some(path) => Ok(std::path::absolute(path)?),
+        None => default_file(&environment()).context(
+            "there is nowhere to look for a configuration\n\
+             hint: name one with `--config FILE`",
+        ),
+    }
+}
+
+/// What that file would be read as with this text, and with these plugins beside it. Flags are left
+/// out, and what only a server needs is not missed.
+pub(super) fn sound_text(
+    file: &Path,
+    text: Option<&str>,
+    found: &[(Found, PathBuf)],
+) -> anyhow::Result<Settings> {
+    let environment = environment();
+    let file = text.map(|text| (file.display().to_string(), text.to_owned()));
+    let layers = Layers { file, environment, flags: Vec::new(), found: found.to_vec() };
+    let settings = Settings::merge(&layers);
+    match settings.problems() {
+        [] => Ok(settings),
+        problems => Err(refused(&settings, problems, &layers.environment)),
+    }
+}
+
 /// The plugins that lie beside the configuration file.
-fn found_in(directory: &Path) -> anyhow::Result<Vec<(Found, PathBuf)>> {
+pub(super) fn found_in(directory: &Path) -> anyhow::Result<Vec<(Found, PathBuf)>> {
     let mut found = Vec::new();
     for (place, name, endings) in [
         (Found::Plugins, "plugins", &["wasm"][..]),
@@ -195,7 +223,7 @@ fn absolute(text: &str) -> String {
     std::path::absolute(text).map_or_else(|_| text.to_owned(), |path| path.display().to_string())
 }
 
-fn read_config(path: &Path) -> anyhow::Result<(String, String)> {
+pub(super) fn read_config(path: &Path) -> anyhow::Result<(String, String)> {
     let shown = path.display().to_string();
     let bytes = match harness_jail::read_capped(path, CONFIG_BYTES) {
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => {

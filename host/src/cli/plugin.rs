@@ -1,22 +1,27 @@
 //! `harness plugin …`: what an author and an operator do with plugins; one file a command.
 //!
-//! `list` stands here: every plugin in force, or why it is not.
+//! Loads plugins as a server does, for the commands that have no server.
 
-#![expect(clippy::print_stdout, reason = "the list is the command's output")]
-
+mod add;
+mod agree;
 mod bench;
 mod build;
 mod check;
+mod dev;
 mod doctor;
 mod figures;
 mod inspect;
 mod language;
+mod list;
 mod logs;
 mod manifest;
 mod new;
+mod offer;
 mod project;
 mod proposals;
+mod remove;
 mod run;
+mod shelf;
 mod test;
 mod toolchain;
 
@@ -27,9 +32,8 @@ use clap::Subcommand;
 use harness_jail::{Jail, PrivateDir, Shell};
 
 use super::boot;
-use super::flags::{Configured, sound_layers};
 use crate::config::PluginConfig;
-use crate::plugin::{Engine, Listed, Plugins, Workspace};
+use crate::plugin::{Engine, Plugins, Source, Workspace};
 use crate::wit::Effects;
 
 /// The contract's words for effects.
@@ -44,7 +48,13 @@ const EFFECTS: [(&str, Effects); 4] = [
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
     /// Load every plugin of the configuration and show what it is
-    List(Configured),
+    List(list::ListArgs),
+    /// Put a plugin beside the configuration, pin it, and grant what it asks for
+    Add(add::AddArgs),
+    /// Take a plugin out of the configuration, with its file
+    Remove(remove::RemoveArgs),
+    /// Build, check, test and add a project, again whenever its sources change
+    Dev(dev::DevArgs),
     /// Find what is wrong with a plugin, and how to mend it
     Check(check::CheckArgs),
     /// Try a plugin out on a table of rows: inputs, and what should come of them
@@ -66,7 +76,10 @@ pub(super) enum PluginCommand {
 /// Runs the command.
 pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     match command {
-        PluginCommand::List(flags) => list(&flags).await,
+        PluginCommand::List(args) => list::run(args).await,
+        PluginCommand::Add(args) => add::run(args).await,
+        PluginCommand::Remove(args) => remove::run(args).await,
+        PluginCommand::Dev(args) => dev::run(args).await,
         PluginCommand::Check(args) => check::run(args).await,
         PluginCommand::Test(args) => test::run(args).await,
         PluginCommand::Run(args) => run::run(args).await,
@@ -78,20 +91,17 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     }
 }
 
-async fn list(flags: &Configured) -> anyhow::Result<()> {
-    let (settings, environment) = sound_layers(flags)?;
-    let plugins = load_for_listing(settings.plugins(), &environment).await?;
-    for listed in plugins.listed() {
-        println!("{}", line(listed));
-    }
-    let broken = plugins.listed().iter().filter(|listed| listed.offers.is_err()).count();
-    anyhow::ensure!(broken == 0, "{broken} plugin(s) do not load");
-    Ok(())
-}
-
 /// Loads what is configured without a server's state directory.
 pub(super) async fn load_for_listing(
     configured: &BTreeMap<String, PluginConfig>,
+    environment: &[(String, String)],
+) -> anyhow::Result<Plugins> {
+    load_here(boot::sources(configured), environment).await
+}
+
+/// Loads sources without a server's state directory.
+async fn load_here(
+    sources: Vec<Source>,
     environment: &[(String, String)],
 ) -> anyhow::Result<Plugins> {
     // An empty directory to lend to tools while they say what they offer.
@@ -102,31 +112,7 @@ pub(super) async fn load_for_listing(
         Shell::none(),
         Arc::new(boot::redactor(std::iter::empty(), environment)),
     );
-    let sources = boot::sources(configured);
     let plugins = Plugins::load(&Engine::new()?, sources, &Arc::new(workspace)).await;
     directory.remove_tree()?;
     Ok(plugins)
-}
-
-fn line(listed: &Listed) -> String {
-    let Listed { name, source, role, powers, brings_runtime, offers, bytes, .. } = listed;
-    let role = role.map_or("?".to_owned(), |role| role.to_string());
-    let size = format!("{} kB", bytes.div_ceil(1000));
-    let mut said = format!("{name:<12} {role:<8} {size:>8}  {source}");
-    let mut powers = match powers.as_slice() {
-        [] => "sink only".to_owned(),
-        powers => powers.join(", "),
-    };
-    if *brings_runtime {
-        powers += "; wasi: inert";
-    }
-    match offers {
-        Ok(offers) if offers.is_empty() => said += &format!("\n    may use: {powers}"),
-        Ok(offers) => said += &format!("\n    offers: {}; may use: {powers}", offers.join(", ")),
-        Err(cause) => said += &format!("\n    DOES NOT LOAD: {}", cause.replace('\n', "\n    ")),
-    }
-    if let Some(digest) = listed.digest.as_ref().filter(|_| source != "built in") {
-        said += &format!("\n    digest: {digest}");
-    }
-    said
 }

@@ -40,6 +40,17 @@ pub(in crate::cli) struct BuildArgs {
 
 /// Runs the command.
 pub(super) fn run(BuildArgs { directory }: &BuildArgs) -> anyhow::Result<()> {
+    build(directory)?;
+    println!("next: harness plugin check {}", directory.display());
+    Ok(())
+}
+
+/// Builds the project in that folder.
+///
+/// # Errors
+///
+/// What is missing, or that the toolchain failed.
+pub(super) fn build(directory: &Path) -> anyhow::Result<()> {
     let manifest = Manifest::read(directory)?;
     let place = Place::new(directory, &search_path())?;
     for need in place.needs(manifest.language) {
@@ -59,7 +70,6 @@ pub(super) fn run(BuildArgs { directory }: &BuildArgs) -> anyhow::Result<()> {
     let component = manifest.component();
     let size = format!("{} kB", bytes.div_ceil(1000));
     println!("built {} `{}`, {size}", manifest.role, directory.join(component).display());
-    println!("next: harness plugin check {}", directory.display());
     Ok(())
 }
 

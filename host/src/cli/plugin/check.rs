@@ -29,13 +29,13 @@ const LARGE_TOOL: usize = 48 << 20;
 #[derive(Args)]
 pub(crate) struct CheckArgs {
     /// A project's folder, or a component file
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// The powers it would be granted [default: those of its table in the configuration]
     #[arg(long, value_name = "POWER,…", value_delimiter = ',')]
-    grants: Option<Vec<String>>,
+    pub(super) grants: Option<Vec<String>>,
     /// The configuration file [default: $XDG_CONFIG_HOME/harness/harness.toml, if there is one]
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
 }
 
 /// How bad a finding is.

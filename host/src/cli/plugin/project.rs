@@ -15,7 +15,7 @@ use crate::plugin::FILE_BYTES;
 const MANIFEST: &str = "plugin.toml";
 
 /// A project's test table.
-const TABLE: &str = "tests.toml";
+pub(super) const TABLE: &str = "tests.toml";
 
 /// The largest file of text.
 const TEXT_BYTES: u64 = 4 << 20;

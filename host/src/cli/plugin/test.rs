@@ -25,10 +25,10 @@ pub(super) use tool::show;
 #[derive(Args)]
 pub(crate) struct TestArgs {
     /// A project's folder, or a component file
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// The table [default: tests.toml in the folder]
     #[arg(long, value_name = "FILE")]
-    table: Option<PathBuf>,
+    pub(super) table: Option<PathBuf>,
 }
 
 /// Why a row does not hold: what was expected, what came.
