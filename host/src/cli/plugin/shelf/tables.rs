@@ -20,23 +20,31 @@ pub(in super::super) fn set(
     changes: &[Change],
 ) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse().context("the configuration is not TOML")?;
+    let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+    let mut is_last = false;
     let section = document.entry(PLUGIN).or_insert_with(|| {
         let mut section = Table::new();
         section.set_implicit(true);
         Item::Table(section)
     });
     let new = match section {
-        Item::Table(_) => Item::Table(Table::new()),
+        Item::Table(_) => Item::Table(last_table(text, &trailing)),
         _ => Item::Value(InlineTable::new().into()),
     };
     let Some(section) = section.as_table_like_mut() else { bail!("`plugin` is not a table") };
-    let table = section.entry(plugin).or_insert(new);
+    let table = section.entry(plugin).or_insert_with(|| {
+        is_last = new.is_table();
+        new
+    });
     let Some(table) = table.as_table_like_mut() else { bail!("`plugin.{plugin}` is not a table") };
     for (key, value) in changes {
         match value {
             Some(value) => put(table, key, value.clone()),
             None => drop(table.remove(key)),
         }
+    }
+    if is_last {
+        document.set_trailing("");
     }
     Ok(keep_bytes(text, &document.to_string()))
 }
@@ -68,6 +76,19 @@ pub(in super::super) fn difference(before: &str, after: &str) -> Vec<String> {
         }
     });
     signed.collect()
+}
+
+/// A table for the end of the text, behind the comments that stand there.
+fn last_table(text: &str, trailing: &str) -> Table {
+    let mut table = Table::new();
+    table.set_position(Some(isize::MAX));
+    let gap = match trailing {
+        "" if text.is_empty() => "",
+        line if !line.is_empty() && !line.ends_with('\n') => "\n\n",
+        _ => "\n",
+    };
+    table.decor_mut().set_prefix(format!("{trailing}{gap}"));
+    table
 }
 
 /// A value in place of another keeps what stands around that.
@@ -128,7 +149,8 @@ mod tests {
         };
         let table = "[plugin.x]\ndigest = \"b\"\ngrants = [\"process\"]\n";
         check("", table);
-        check("# mine\n", &format!("# mine\n\n{table}").replace("# mine\n\n[", "# mine\n["));
+        check("# mine\n", &format!("# mine\n\n{table}"));
+        check("[plugin.a]\n[b]\n\n# c", &format!("[plugin.a]\n[b]\n\n# c\n\n{table}"));
         check("[a]\nb = 1 # c", &format!("[a]\nb = 1 # c\n\n{table}"));
         let windows = "[a]\r\nb  =  1\r\n";
         check(windows, &format!("{windows}\r\n{}", table.replace('\n', "\r\n")));
@@ -138,7 +160,7 @@ mod tests {
         );
         check(
             "plugin = { y = { enabled = false } }\n",
-            "plugin = { y = { enabled = false }, x = { digest = \"b\", grants = [\"process\"] } }\n",
+            "plugin = { y = { enabled = false } , x = { digest = \"b\", grants = [\"process\"] } }\n",
         );
         check(
             "[plugin]\nx.config = { a = 1 }\n",
