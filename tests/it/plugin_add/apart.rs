@@ -26,8 +26,6 @@ async fn no_call_reaches_the_configuration_or_what_lies_beside_it() {
         json!({"tool": "bash", "input": {"command": "echo evil > plugins/evil.wasm; mv harness.toml gone"}}),
         json!({"tool": "bash", "input": {"command": "cp made @/new && mv @/new @/harness.toml"}}),
     ];
-    let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    drop(root);
     let mut script = String::new();
     for call in &calls {
         let (tool, input) = (&call["tool"], &call["input"]);
@@ -52,7 +50,7 @@ async fn no_call_reaches_the_configuration_or_what_lies_beside_it() {
     }
     assert_eq!(std::fs::read(rig.root().join("harness.toml")).unwrap(), config, "{outcomes:#?}");
     let placed = std::fs::read(rig.root().join("plugins/mine.wasm")).unwrap();
-    assert!(placed == component_of("misbehave-guard"), "{outcomes:#?}");
+    assert!(placed == component_of("deadline"), "{outcomes:#?}");
     let beside: Vec<_> = std::fs::read_dir(rig.root().join("plugins")).unwrap().collect();
     assert_eq!(beside.len(), 1, "{beside:?}: {outcomes:#?}");
     assert!(!rig.root().join("profiles/evil.toml").exists(), "{outcomes:#?}");
@@ -74,8 +72,8 @@ async fn start(script: &str) -> Rig {
         let _ = std::fs::remove_file(&link);
         std::os::unix::fs::symlink(root, &link).unwrap();
         std::fs::create_dir(root.join("plugins")).unwrap();
-        std::fs::write(root.join("plugins/mine.wasm"), component_of("misbehave-guard")).unwrap();
-        let digest = harness::plugin::digest(component_of("misbehave-guard"));
+        std::fs::write(root.join("plugins/mine.wasm"), component_of("deadline")).unwrap();
+        let digest = harness::plugin::digest(component_of("deadline"));
         format!("[plugin.mine]\ndigest = \"{digest}\"\n")
     })
     .await

@@ -31,8 +31,8 @@ fn put(path: &Path, bytes: &[u8]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_built_checked_tested_and_put_in_force() {
     let place = Place::with(Some(""));
-    let first = place.offer("first", "misbehave-guard");
-    let second = place.offer("second", "rust-guard");
+    let first = place.offer("first", "repeat");
+    let second = place.offer("second", "deadline");
     place.offer("wants", "search");
     let project = place.path("project");
     std::fs::create_dir_all(project.join(".venv/bin")).unwrap();
@@ -63,10 +63,7 @@ async fn a_change_is_built_checked_tested_and_put_in_force() {
     let rounds = || said().matches("; Ctrl-C ends it").count();
     until("the first round is over", || rounds() == 1).await;
     assert!(place.config().contains(&format!("digest = \"{first}\"")), "{}", said());
-    assert_eq!(
-        std::fs::read(place.path("plugins/mine.wasm")).unwrap(),
-        component_of("misbehave-guard")
-    );
+    assert_eq!(std::fs::read(place.path("plugins/mine.wasm")).unwrap(), component_of("repeat"));
 
     // Each source, part of what is said, and the digest that is pinned then.
     for (number, (source_text, part, digest)) in [

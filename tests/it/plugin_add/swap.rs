@@ -1,12 +1,13 @@
 //! What a server that runs makes of it: a guard that comes, changes and goes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use harness::event::CallEnding;
 
 use super::component_of;
 use crate::plugins::{EndedCall, FEWER, ended};
-use crate::rig::{Rig, harness, until};
+use crate::rig::{PATIENCE, Rig, harness, until};
 
 /// One call that leaves a file when it runs, then an answer.
 const WRITES_A_FILE: &str = r#"
@@ -42,17 +43,20 @@ async fn ask(rig: &Rig) -> EndedCall {
     ended(rig, &reply.run).await.remove(0)
 }
 
-/// Waits until the server has loaded its plugins once more than `before` times.
-async fn until_anew(rig: &Rig, before: usize) {
-    until("plugins are loaded anew", || anew(rig) > before).await;
+/// Asks until the call ends so: a server that looks while something is written looks again.
+async fn until_it_is(rig: &Rig, expected: &CallEnding) {
+    let start = Instant::now();
+    loop {
+        let call = ask(rig).await;
+        if call.ending == *expected {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {expected:?}: {call:?}");
+    }
 }
 
-fn anew(rig: &Rig) -> usize {
-    rig.log().matches("plugins were loaded anew").count()
-}
-
-fn is_denied_by_rule(call: &EndedCall, expected: &str) -> bool {
-    matches!(&call.ending, CallEnding::Denied { rule, .. } if rule == expected)
+fn denied(rule: &str) -> CallEnding {
+    CallEnding::Denied { guard: "mine".to_owned(), rule: rule.to_owned() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,50 +67,42 @@ async fn a_guard_comes_changes_and_goes() {
     std::fs::write(&offer, component_of("misbehave-guard")).unwrap();
     let file = offer.to_str().unwrap();
 
-    let before = anew(&rig);
     plugin(&rig, &["add", file, "--yes"]);
-    until_anew(&rig, before).await;
+    // It breaks without its setting, and so refuses: it is in force.
+    until_it_is(&rig, &denied("guard-broken")).await;
     let config = rig.root().join("harness.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    let before = anew(&rig);
     std::fs::write(&config, text + "config = { do = \"deny\" }\n").unwrap();
-    until_anew(&rig, before).await;
-    assert!(is_denied_by_rule(&ask(&rig).await, "no-calls"));
+    until_it_is(&rig, &denied("no-calls")).await;
 
     // Another file under its name, which nobody agreed to: the version before stays in force.
     let placed = rig.root().join("plugins/mine.wasm");
-    let before = anew(&rig);
     std::fs::write(&placed, component_of("rust-guard")).unwrap();
-    until_anew(&rig, before).await;
-    assert!(is_denied_by_rule(&ask(&rig).await, "no-calls"));
+    until("the other file was seen", || rig.log().contains("is pinned")).await;
+    assert_eq!(ask(&rig).await.ending, denied("no-calls"));
 
-    // Once it is agreed to, it is in force; that one lets this file be written.
+    // Once it is agreed to, it is in force; that one lets this file be written. And back.
     std::fs::write(&offer, component_of("rust-guard")).unwrap();
-    let before = anew(&rig);
     plugin(&rig, &["add", file, "--yes"]);
-    until_anew(&rig, before).await;
-    assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
+    until_it_is(&rig, &CallEnding::Succeeded).await;
     std::fs::write(&offer, component_of("misbehave-guard")).unwrap();
-    let before = anew(&rig);
     plugin(&rig, &["add", file, "--yes"]);
-    until_anew(&rig, before).await;
-    until("the new version is in force", || rig.log().contains("loaded anew")).await;
-    assert!(is_denied_by_rule(&ask(&rig).await, "no-calls"));
+    until_it_is(&rig, &denied("no-calls")).await;
 
     // It goes, and neither this server nor the next one misses it.
-    let before = anew(&rig);
     plugin(&rig, &["remove", "mine", "--yes"]);
-    until_anew(&rig, before).await;
-    assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
+    until_it_is(&rig, &CallEnding::Succeeded).await;
+    assert!(!placed.exists());
     rig.kill_and_restart();
     assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
-    assert!(!placed.exists());
 
     // The lines that stayed go by the same command, and change nothing for a server.
+    let anew = || rig.log().matches("plugins were loaded anew").count();
+    let before = anew();
     plugin(&rig, &["remove", "mine", "--yes"]);
+    until("plugins are loaded anew", || anew() > before).await;
     let text = std::fs::read_to_string(&config).unwrap();
     assert!(!text.contains("[plugin.mine]"), "{text}");
-    rig.kill_and_restart();
     assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
     assert!(!rig.log().contains("plugins stay as they are"), "{}", rig.log());
 }

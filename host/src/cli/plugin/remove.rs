@@ -88,8 +88,9 @@ pub(super) async fn run(args: RemoveArgs) -> anyhow::Result<()> {
     }
     if is_missed {
         println!(
-            "two lines stay: a server that runs would miss its guard, and refuse every call\n\
-             `harness plugin remove {name}` takes them out too, once every server was restarted"
+            "two lines stay: a server that has not seen them would miss its guard, and refuse \
+             every call\n`harness plugin remove {name}` takes them out too; servers look once a \
+             second"
         );
     }
     if !Word::of(yes).agrees("remove it?")? {
