@@ -10,21 +10,21 @@ const EVIL: &str = "[plugin.shell]\nenabled = true\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_call_reaches_the_configuration_or_what_lies_beside_it() {
-    // In each, `@` is the directory of the configuration.
+    // In each, `@` is the directory of the configuration, as is `..` of the workspace.
     let calls = [
         json!({"tool": "write", "input": {"path": "@/plugins/evil.wasm", "content": EVIL}}),
         json!({"tool": "write", "input": {"path": "../plugins/evil.wasm", "content": EVIL}}),
         json!({"tool": "write", "input": {"path": "plugins/evil.wasm", "content": EVIL}}),
         json!({"tool": "write", "input": {"path": "profile.toml", "content": EVIL}}),
         json!({"tool": "read", "input": {"path": "@/harness.toml"}}),
-        json!({"tool": "edit", "input": {"path": "harness.toml", "old_text": "[state]", "new_text": EVIL}}),
-        json!({"tool": "bash", "input": {"command": "echo evil > @/plugins/evil.wasm"}}),
-        json!({"tool": "bash", "input": {"command": "echo evil > @/plugins/mine.wasm"}}),
-        json!({"tool": "bash", "input": {"command": "rm -f @/plugins/mine.wasm"}}),
-        json!({"tool": "bash", "input": {"command": "mkdir -p @/profiles && echo > @/profiles/evil.toml"}}),
-        json!({"tool": "bash", "input": {"command": "echo evil >> @/harness.toml"}}),
+        json!({"tool": "edit", "input": {"path": "harness.toml", "old": "[state]", "new": EVIL}}),
+        json!({"tool": "bash", "input": {"command": "echo evil > ../plugins/evil.wasm"}}),
+        json!({"tool": "bash", "input": {"command": "echo evil > ../plugins/mine.wasm"}}),
+        json!({"tool": "bash", "input": {"command": "rm -f ../plugins/mine.wasm"}}),
+        json!({"tool": "bash", "input": {"command": "mkdir -p ../profiles && echo > ../profiles/evil.toml"}}),
+        json!({"tool": "bash", "input": {"command": "echo evil >> ../harness.toml"}}),
         json!({"tool": "bash", "input": {"command": "echo evil > plugins/evil.wasm; mv harness.toml gone"}}),
-        json!({"tool": "bash", "input": {"command": "cp made @/new && mv @/new @/harness.toml"}}),
+        json!({"tool": "bash", "input": {"command": "cp /etc/hostname ../new; mv ../new ../harness.toml"}}),
     ];
     let mut script = String::new();
     for call in &calls {
@@ -45,6 +45,10 @@ async fn no_call_reaches_the_configuration_or_what_lies_beside_it() {
     assert_eq!((reply.status, reply.answer()), (200, "done"), "{:#}", reply.body);
     let outcomes = rig.outcomes(&reply.run).await;
     assert_eq!(outcomes.len(), calls.len(), "{outcomes:#?}");
+    for (tool, text) in outcomes.iter().filter(|(tool, _)| tool != "bash") {
+        let is_out = ["outside the workspace", "leads above the root of the workspace"];
+        assert!(is_out.iter().any(|part| text.contains(part)), "{tool}: {text}");
+    }
     for (tool, text) in &outcomes {
         assert!(!text.contains("base_url"), "{tool} shows the configuration: {text}");
     }
