@@ -79,3 +79,21 @@ fn one_that_a_person_switched_off_stays_off() {
     assert!(out.contains("`mine` is in place, and still `enabled = false`"), "{out}");
     assert!(place.config().ends_with("enabled = false\n"));
 }
+
+#[test]
+fn a_removed_guard_with_a_name_like_a_default_one_is_no_slip_of_the_pen() {
+    let place = Place::with(Some(""));
+    let digest = place.offer("denylists", "repeat");
+    place.do_it(&["add", "@/offers/denylists.wasm", "--yes"]);
+    let out = place.do_it(&["remove", "denylists", "--yes"]);
+    assert!(out.contains("two lines stay"), "{out}");
+    let left = format!("[plugin.denylists]\ndigest = \"{digest}\"\nenabled = false\n");
+    assert_eq!(place.config(), left);
+    place.do_it(&["list"]);
+    // It may come back as if it were new.
+    place.do_it(&["add", "@/offers/denylists.wasm", "--yes"]);
+    assert_eq!(place.config(), left.replace("enabled = false\n", ""));
+    place.do_it(&["remove", "denylists", "--yes"]);
+    place.do_it(&["remove", "denylists", "--yes"]);
+    assert_eq!(place.config(), "");
+}

@@ -102,7 +102,8 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
     if !is_there {
         println!("the file goes to `{}`", file.display());
     }
-    if !Word::of(terms.yes).agrees("add it so?")? {
+    let word = if terms.yes { Word::Given } else { Word::Asked };
+    if !word.agrees("add it so?")? {
         println!("nothing was changed");
         return Ok(());
     }

@@ -18,11 +18,6 @@ pub(super) enum Word {
 }
 
 impl Word {
-    /// As `--yes` says.
-    pub(super) fn of(yes: bool) -> Word {
-        if yes { Word::Given } else { Word::Asked }
-    }
-
     /// Whether the person agrees.
     ///
     /// # Errors

@@ -93,7 +93,8 @@ pub(super) async fn run(args: RemoveArgs) -> anyhow::Result<()> {
              second"
         );
     }
-    if !Word::of(yes).agrees("remove it?")? {
+    let word = if yes { Word::Given } else { Word::Asked };
+    if !word.agrees("remove it?")? {
         println!("nothing was changed");
         return Ok(());
     }

@@ -56,7 +56,7 @@ impl Shelf {
         self.settings.plugins().get(name)
     }
 
-    /// Where a plugin's file stands: `component` or `table` says how it ends.
+    /// Where a plugin's file stands, by its name and how that ends.
     pub(super) fn place(&self, found: Found, name: &str, ending: &str) -> PathBuf {
         self.directory(found).join(format!("{name}.{ending}"))
     }
