@@ -37,7 +37,9 @@ pub(super) fn wrap_go(mut module: Vec<u8>, world: &[u8]) -> anyhow::Result<Vec<u
 }
 
 fn encoder(module: &[u8]) -> anyhow::Result<ComponentEncoder> {
-    ComponentEncoder::default().validate(true).module(module)?.adapter(SYSTEM, INERT_SYSTEM)
+    let mut encoder = ComponentEncoder::default();
+    encoder.validate(true).module(module)?.adapter(SYSTEM, INERT_SYSTEM)?;
+    Ok(encoder)
 }
 
 /// Seven bits a byte, the lowest first.
