@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use crate::wit::{Fault, FaultKind};
+
 /// Why a request got no answer, in OpenAI's terms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -37,6 +39,30 @@ pub fn with_causes(err: &dyn std::error::Error) -> String {
         cause = source.source();
     }
     text
+}
+
+/// A fault as the model reads it.
+pub fn fault_text(fault: &Fault) -> String {
+    match &fault.hint {
+        Some(hint) => format!("error: {}\nhint: {hint}", fault.message),
+        None => format!("error: {}", fault.message),
+    }
+}
+
+/// The contract's word for a kind of fault.
+pub fn fault_word(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::InvalidInput => "invalid-input",
+        FaultKind::NotFound => "not-found",
+        FaultKind::Denied => "denied",
+        FaultKind::Conflict => "conflict",
+        FaultKind::TooLarge => "too-large",
+        FaultKind::TimedOut => "timed-out",
+        FaultKind::Cancelled => "cancelled",
+        FaultKind::Unavailable => "unavailable",
+        FaultKind::Unsupported => "unsupported",
+        FaultKind::Failed => "failed",
+    }
 }
 
 /// OpenAI's `error.type` words that we use.

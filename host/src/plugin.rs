@@ -5,8 +5,10 @@
 //! profile that does not load is left out and told; a guard that does not load stays, and refuses.
 //! Nothing here decides what a run does next.
 
+mod anatomy;
 mod breakage;
 mod cache;
+mod commands;
 mod engine;
 mod guard;
 mod imports;
@@ -18,21 +20,27 @@ mod schema;
 mod sink;
 mod source;
 mod tool;
+mod used;
+mod wasi;
 mod workspace;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use breakage::{Breakage, Cause};
+pub use anatomy::Anatomy;
+pub use breakage::{Breakage, Cause, Trace};
+pub use commands::{Commands, Scripted, ScriptedCommand};
 pub use engine::{Engine, EngineError};
-pub use guard::{Guard, Refused, judge};
+pub use guard::{Checked, FUEL as GUARD_FUEL, Guard, Refused, judge};
 pub use listed::Listed;
-pub use load::{FILE_BYTES, LoadError, POWERS, Role};
-pub use profile::Profile;
+pub use load::{FILE_BYTES, LoadError, POWERS, Role, VERSION};
+pub use profile::{FUEL as DESCRIBE_FUEL, Profile};
 pub(crate) use schema::ends_early;
 pub use sink::Line;
 pub use source::{Source, digest};
-pub use tool::{End, Input, Ran, Told, Tool};
+pub use tool::{End, Input, Ran, Told, Tool, named_paths};
+pub use used::Used;
+pub use wasi::Exit;
 pub use workspace::{Workspace, content_of};
 
 use crate::config::PluginConfig;
@@ -178,6 +186,11 @@ impl Plugins {
             let wanted = name.map_or("that suits".to_owned(), |name| format!("`{name}`"));
             format!("there is no profile {wanted}; there are: `{}`", names.join("`, `"))
         })
+    }
+
+    /// Every profile, in the order they were told.
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
     }
 
     /// Every plugin, loaded or not.

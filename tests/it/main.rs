@@ -21,6 +21,7 @@ mod limits;
 mod line;
 mod observations;
 mod offers;
+mod plugin_commands;
 mod plugins;
 mod runs;
 mod safety;

@@ -6,6 +6,8 @@
 
 mod cache;
 mod chain;
+mod failures;
+mod golden;
 mod grabby_guard;
 mod loading;
 mod misbehave_guard;
@@ -13,6 +15,7 @@ mod misbehave_tool;
 mod narrowed;
 mod old_contract;
 mod reload;
+mod runtime_guard;
 
 use std::path::Path;
 use std::process::Output;
@@ -29,6 +32,7 @@ const USED: [Guest; GUESTS.len()] = [
     misbehave_tool::GUEST,
     grabby_guard::GUEST,
     old_contract::GUEST,
+    runtime_guard::GUEST,
     fetch::GUEST,
     fetch::DOCS,
 ];

@@ -46,7 +46,9 @@ pub use jail::{Jail, OpenError};
 pub use look::{Look, Stamp, files_in, find_program, look_at_directory, real_path};
 pub use observations::Observations;
 pub use path::JailPath;
-pub use private::{PrivateDir, directories_in, ensure_directory, read_capped, remove_directory};
+pub use private::{
+    PrivateDir, RollingFile, directories_in, ensure_directory, read_capped, remove_directory,
+};
 pub use project::{make_project, put_built};
 pub use read::MAX_READ_BYTES;
 pub use sandbox::{Limits, Posture, Refusal, Sandbox, probe, sandbox_init, secret_places};

@@ -3,6 +3,9 @@
 //! A [`PrivateDir`] belongs to the user the server runs as and is closed to everyone else. It has
 //! nothing to do with a workspace: no path of a model ever comes here.
 
+mod rolling;
+mod stage;
+
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +16,8 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File};
 use nix::unistd::geteuid;
 
 use crate::handles;
+
+pub use rolling::RollingFile;
 
 /// Permission bits of the directory.
 const DIR_MODE: u32 = 0o700;

@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::print_stdout,
+    clippy::unwrap_used,
     reason = "tests stand outside the jail, look at what it did, and say what they skip"
 )]
 

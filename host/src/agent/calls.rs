@@ -13,6 +13,7 @@ use super::gallery::{Gallery, Hung};
 use super::past::{Ended, Past};
 use super::{Stop, Task};
 use crate::deadline::Stopwatch;
+use crate::error::{fault_text, fault_word};
 use crate::event::{CallEnding, Event};
 use crate::image::Image;
 use crate::message::{Call, CallOutcome, Finish};
@@ -20,7 +21,7 @@ use crate::nearest::nearest;
 use crate::plugin::{End, Input, Line, Ran, Refused, Tool, ends_early};
 use crate::record::Record;
 use crate::session::Session;
-use crate::wit::{self, Fault, FaultKind, Proposal};
+use crate::wit::{self, Proposal};
 
 /// What came of a reply's calls.
 pub(super) struct Acted {
@@ -304,8 +305,8 @@ async fn run_one(task: &Task<'_>, ready: &Ready, lines: UnboundedSender<Line>) -
             exit_code: told.exit_code,
         },
         End::Fault(fault) => Settled {
-            ending: CallEnding::Failed { fault: word(fault.kind).to_owned() },
-            summary: format!("{}: {}", word(fault.kind), first_line(&fault.message)),
+            ending: CallEnding::Failed { fault: fault_word(fault.kind).to_owned() },
+            summary: format!("{}: {}", fault_word(fault.kind), first_line(&fault.message)),
             text: fault_text(&fault),
             images: Vec::new(),
             data: None,
@@ -389,29 +390,6 @@ fn unknown_tool(task: &Task<'_>, name: &str) -> String {
     )
 }
 
-fn fault_text(fault: &Fault) -> String {
-    match &fault.hint {
-        Some(hint) => format!("error: {}\nhint: {hint}", fault.message),
-        None => format!("error: {}", fault.message),
-    }
-}
-
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-/// The contract's word for a kind of fault.
-fn word(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::InvalidInput => "invalid-input",
-        FaultKind::NotFound => "not-found",
-        FaultKind::Denied => "denied",
-        FaultKind::Conflict => "conflict",
-        FaultKind::TooLarge => "too-large",
-        FaultKind::TimedOut => "timed-out",
-        FaultKind::Cancelled => "cancelled",
-        FaultKind::Unavailable => "unavailable",
-        FaultKind::Unsupported => "unsupported",
-        FaultKind::Failed => "failed",
-    }
 }

@@ -61,6 +61,15 @@ impl Configured {
     }
 }
 
+impl Configured {
+    /// The flags of a command that tries one plugin out. No model is asked, so that a configuration
+    /// without an upstream will do.
+    pub(super) fn without_upstream(config: Option<PathBuf>) -> Configured {
+        let upstream_base_url = Some("http://127.0.0.1:9".to_owned());
+        Configured { config, upstream_base_url, ..Configured::default() }
+    }
+}
+
 /// A configuration that was checked, with the environment it came from.
 pub(crate) struct Loaded {
     pub(crate) config: Config,

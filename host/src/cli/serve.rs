@@ -25,7 +25,7 @@ pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
     let loaded = flags::load(flags)?;
     let config = &loaded.config;
     let redactor = boot::redactor(boot::secrets(config), &loaded.environment);
-    log::start(&config.log_level, config.log_format, redactor)?;
+    log::start(&config.log_level, config.log_format, redactor, &config.state_dir)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

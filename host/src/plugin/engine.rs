@@ -5,6 +5,7 @@
 //! and stacks come from a pool: a turn makes four instances, and mapping each anew cost more than
 //! running it. Knows nothing of tools, guards or the disk.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ pub(super) const MEMORY_BYTES: usize = 64 << 20;
 
 /// Elements of one table; an ordinary guest has some hundreds.
 const TABLE_ELEMENTS: usize = 20_000;
+
+/// Functions, the innermost first, that a guest which broke is asked for: as many as tell a recursion
+/// from a deep call.
+pub(super) const FRAMES: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not zero");
 
 /// Tables and core instances of one store.
 const TABLES: u32 = 64;
@@ -99,6 +104,7 @@ impl Engine {
             .wasm_function_references(false)
             .wasm_memory64(false)
             .wasm_exceptions(false)
+            .wasm_backtrace_max_frames(Some(FRAMES))
             .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(stores)));
         let engine = wasmtime::Engine::new(&config).or_else(|err| {
             // A limit on addresses, as `ulimit -v` sets one. Slower is better than not at all.
@@ -189,6 +195,11 @@ impl Meter {
     /// For a store that may use the memory that is configured for it, or what any may.
     pub(super) fn new(limit_bytes: Option<usize>) -> Meter {
         Meter { limit_bytes: limit_bytes.unwrap_or(MEMORY_BYTES), used_bytes: 0, exceeded: false }
+    }
+
+    /// The memory of the store now, which is the most it had.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.used_bytes
     }
 }
 

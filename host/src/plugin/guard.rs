@@ -1,8 +1,8 @@
 //! Guards: one check each, by a component that can only refuse.
 //!
-//! A fresh instance per check, linked to the sink alone, bounded by fuel, so that the verdict is a
-//! function of the proposal. Whatever goes wrong in a guard is a refusal; a guard that did not
-//! load refuses everything until a person disables it.
+//! A fresh instance per check, linked to the sink and to a WASI that reaches nothing, bounded by fuel,
+//! so that the verdict is a function of the proposal. Whatever goes wrong in a guard is a refusal; a
+//! guard that did not load refuses everything until a person disables it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,17 +11,20 @@ use std::time::Instant;
 use harness_jail::Globs;
 use tokio::task::spawn_blocking;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
-use super::breakage::{Breakage, Cause};
+use super::breakage::{Breakage, Cause, Remains};
 use super::engine::{Engine, Meter};
+use super::load::{self, LoadError};
 use super::sink::Sink;
+use super::used::{Gauge, Used};
+use super::wasi::{Inert, Runtime};
 use crate::config::{PluginConfig, PluginLimits};
 use crate::wit::guard_world::GuardPluginPre;
 use crate::wit::{Denial, Effects, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
-const FUEL: u64 = 500_000_000;
+pub const FUEL: u64 = 500_000_000;
 
 /// Backstop in epoch ticks (2 s): fuel stops a guard long before, but fuel does not tick while
 /// the machine is short of processors.
@@ -30,6 +33,10 @@ const BACKSTOP_TICKS: u64 = 200;
 /// Epoch ticks (10 to 20 ms) that a check may take on the caller's thread. Nearly all take tens of
 /// microseconds, and a stack or a thread of its own would cost more than that.
 const PROMPT_TICKS: u64 = 2;
+
+/// Bytes that a guard or a profile may hand over in one call of it or of the sink. Words for people
+/// are a few kilobytes, a table of quirks some dozens; a guest that has more is not to fill the host.
+const HANDED_BYTES: usize = 2 << 20;
 
 /// Bytes of a reason that the model reads.
 const REASON_BYTES: usize = 4 << 10;
@@ -55,6 +62,17 @@ impl Bounds {
 pub(super) struct Sealed {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
+    inert: Inert,
+}
+
+impl Runtime for Sealed {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
+    }
 }
 
 impl Sealed {
@@ -65,20 +83,40 @@ impl Sealed {
         ticks: u64,
     ) -> Store<Sealed> {
         let Bounds { fuel, memory_bytes } = bounds;
-        let sealed = Sealed { meter: Meter::new(memory_bytes), sink: Sink::held(plugin) };
+        let (meter, sink) = (Meter::new(memory_bytes), Sink::held(plugin));
+        let sealed = Sealed { meter, sink, inert: Inert::fixed() };
         let mut store = Store::new(engine.wasmtime(), sealed);
         store.limiter(|sealed| &mut sealed.meter);
         store.set_fuel(fuel).expect("fuel is on in the engine's configuration");
         store.set_epoch_deadline(ticks);
+        store.set_hostcall_fuel(HANDED_BYTES);
         store
+    }
+
+    /// What is left in a store whose guest broke.
+    pub(super) fn remains(store: &Store<Sealed>, bounds: Bounds, started: Instant) -> Remains<'_> {
+        let Sealed { meter, sink, .. } = store.data();
+        Remains {
+            meter,
+            sink,
+            fuel_limit: bounds.fuel,
+            fuel_left: store.get_fuel().unwrap_or_default(),
+            handed_limit: HANDED_BYTES,
+            elapsed: started.elapsed(),
+        }
     }
 }
 
-/// The linker of guards and profiles: the sink, and nothing else.
-pub(super) fn sealed_linker(engine: &Engine) -> wasmtime::Result<Linker<Sealed>> {
+/// Links a guard or a profile: to the sink, to an inert WASI where it has a runtime, and to nothing
+/// else.
+pub(super) fn sealed(
+    engine: &Engine,
+    component: &Component,
+) -> Result<InstancePre<Sealed>, LoadError> {
     let mut linker = Linker::new(engine.wasmtime());
-    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sealed: &mut Sealed| &mut sealed.sink)?;
-    Ok(linker)
+    log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sealed: &mut Sealed| &mut sealed.sink)
+        .map_err(LoadError::misfit)?;
+    load::link(linker, component)
 }
 
 /// Which calls a guard judges, as it is configured.
@@ -140,6 +178,17 @@ struct Loaded {
     pre: GuardPluginPre<Sealed>,
 }
 
+/// A check, with what it used.
+#[derive(Debug)]
+pub struct Checked {
+    /// None where it lets the call pass.
+    pub refused: Option<Refused>,
+    /// The guard itself failed, which is a refusal too.
+    pub broken: Option<Breakage>,
+    /// What it used; of the second attempt, when there was one.
+    pub used: Used,
+}
+
 /// A refusal, with the guard that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -162,7 +211,7 @@ impl Guard {
         name: &str,
         config: &PluginConfig,
         pre: GuardPluginPre<Sealed>,
-    ) -> Result<Guard, Breakage> {
+    ) -> Result<(Guard, Used), Breakage> {
         let bounds = Bounds::of(config.limits, FUEL);
         let name: Arc<str> = name.into();
         let mut loaded =
@@ -170,15 +219,16 @@ impl Guard {
         let place = engine.sealed_place().await;
         let asking = spawn_blocking(move || {
             let _place = place;
-            loaded.earlier = loaded.ask()?;
-            Ok(loaded)
+            let used;
+            (loaded.earlier, used) = loaded.ask()?;
+            Ok((loaded, used))
         });
-        let loaded = asking.await.unwrap_or_else(|panicked| {
+        let (loaded, used) = asking.await.unwrap_or_else(|panicked| {
             Err(Breakage::of_host(&name, "earlier", &panicked.to_string()))
         })?;
         let scope = Arc::new(Scope::of(config));
         let config = serde_json::Value::Object(config.config.clone()).to_string().into();
-        Ok(Guard { name, config, scope, body: Body::Loaded(Arc::new(loaded)) })
+        Ok((Guard { name, config, scope, body: Body::Loaded(Arc::new(loaded)) }, used))
     }
 
     /// A guard that did not load: it stays in the chain and refuses what it would have judged.
@@ -194,31 +244,41 @@ impl Guard {
 
     /// Judges a proposal; None lets it pass to the next guard. Takes tens of microseconds.
     pub async fn check(&self, proposal: &mut Proposal) -> Option<Refused> {
+        self.measure(proposal).await.refused
+    }
+
+    /// The same, with what it used.
+    pub async fn measure(&self, proposal: &mut Proposal) -> Checked {
         if !self.scope.admits(proposal) {
-            return None;
+            return Checked { refused: None, broken: None, used: Used::default() };
         }
         let loaded = match &self.body {
             Body::Loaded(loaded) => loaded,
-            Body::Missing(cause) => return Some(self.broken(cause)),
+            Body::Missing(cause) => {
+                let refused = Some(self.broken(cause));
+                return Checked { refused, broken: None, used: Used::default() };
+            }
         };
         proposal.config.replace_range(.., &self.config);
         // Moved, not copied: the chain asks each guard before each call.
         let mut passed_over = std::mem::take(&mut proposal.earlier);
         let seen_from = passed_over.len().saturating_sub(loaded.earlier);
         proposal.earlier = passed_over.split_off(seen_from);
-        let refused = self.ask(loaded, proposal).await;
+        let checked = self.ask(loaded, proposal).await;
         passed_over.append(&mut proposal.earlier);
         proposal.earlier = passed_over;
-        refused
+        checked
     }
 
-    async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Option<Refused> {
+    async fn ask(&self, loaded: &Arc<Loaded>, proposal: &Proposal) -> Checked {
         let place = loaded.engine.sealed_place().await;
         // A panic of ours is one more way for a guard to break.
         let prompt = || loaded.check(proposal, PROMPT_TICKS);
-        let mut checked = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
-            Err(Breakage::of_host(&self.name, "check", "the server panicked in the check"))
+        let prompt = catch_unwind(AssertUnwindSafe(prompt)).unwrap_or_else(|_| {
+            let what = "the server panicked in the check";
+            (Err(Breakage::of_host(&self.name, "check", what)), Used::default())
         });
+        let (mut checked, mut used) = prompt;
         if let Err(Breakage { cause: Cause::Time, .. }) = checked {
             // Begun again where it holds up nobody; its verdict depends on the proposal alone.
             let (loaded, proposal) = (loaded.clone(), proposal.clone());
@@ -226,21 +286,24 @@ impl Guard {
                 let _place = place;
                 loaded.check(&proposal, BACKSTOP_TICKS)
             });
-            checked = checking.await.unwrap_or_else(|panicked| {
-                Err(Breakage::of_host(&self.name, "check", &panicked.to_string()))
+            (checked, used) = checking.await.unwrap_or_else(|panicked| {
+                let broken = Breakage::of_host(&self.name, "check", &panicked.to_string());
+                (Err(broken), Used::default())
             });
         }
         match checked {
-            Ok(None) => None,
+            Ok(None) => Checked { refused: None, broken: None, used },
             Ok(Some(denial)) => {
                 let Denial { mut rule, mut reason } = denial;
                 rule.truncate(rule.floor_char_boundary(RULE_BYTES));
                 reason.truncate(reason.floor_char_boundary(REASON_BYTES));
-                Some(Refused { guard: self.name.to_string(), rule, reason })
+                let refused = Some(Refused { guard: self.name.to_string(), rule, reason });
+                Checked { refused, broken: None, used }
             }
             Err(breakage) => {
                 tracing::error!(guard = &*self.name, "{breakage}");
-                Some(self.broken(&breakage.what()))
+                let refused = Some(self.broken(&breakage.what()));
+                Checked { refused, broken: Some(breakage), used }
             }
         }
     }
@@ -272,22 +335,27 @@ pub async fn judge(guards: &[Guard], proposal: &mut Proposal) -> Option<Refused>
 }
 
 impl Loaded {
-    /// How many past calls it wants to see.
-    fn ask(&self) -> Result<usize, Breakage> {
+    /// How many past calls it wants to see, and what saying so used.
+    fn ask(&self) -> Result<(usize, Used), Breakage> {
         let mut store = Sealed::store(&self.engine, &self.name, self.bounds, BACKSTOP_TICKS);
         let started = Instant::now();
+        let mut gauge = Gauge::start(self.bounds.fuel);
         let instance = self.pre.instantiate(&mut store);
+        gauge.stands(&store.data().meter);
         let asked =
             instance.and_then(|instance| instance.harness_plugin_guard().call_earlier(&mut store));
         let earlier = asked.map_err(|err| self.breakage("earlier", &err, &store, started))?;
-        Ok(usize::try_from(earlier).unwrap_or(usize::MAX))
+        let used = gauge.read(&store, &store.data().meter);
+        Ok((usize::try_from(earlier).unwrap_or(usize::MAX), used))
     }
 
     /// One check in an instance of its own, on this thread.
-    fn check(&self, proposal: &Proposal, ticks: u64) -> Result<Option<Denial>, Breakage> {
+    fn check(&self, proposal: &Proposal, ticks: u64) -> (Result<Option<Denial>, Breakage>, Used) {
         let mut store = Sealed::store(&self.engine, &self.name, self.bounds, ticks);
         let started = Instant::now();
+        let mut gauge = Gauge::start(self.bounds.fuel);
         let instance = self.pre.instantiate(&mut store);
+        gauge.stands(&store.data().meter);
         let checked = instance
             .and_then(|instance| instance.harness_plugin_guard().call_check(&mut store, proposal));
         let checked = checked.map_err(|err| self.breakage("check", &err, &store, started));
@@ -296,7 +364,8 @@ impl Loaded {
         if is_begun_again {
             store.data_mut().sink.discard();
         }
-        checked
+        let used = gauge.read(&store, &store.data().meter);
+        (checked, used)
     }
 
     fn breakage(
@@ -306,7 +375,6 @@ impl Loaded {
         store: &Store<Sealed>,
         started: Instant,
     ) -> Breakage {
-        let Sealed { meter, sink } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, self.bounds.fuel, started.elapsed())
+        Breakage::new(&self.name, export, err, &Sealed::remains(store, self.bounds, started))
     }
 }

@@ -9,6 +9,7 @@ mod process;
 mod state;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use super::engine::Meter;
 use super::sink::Sink;
+use super::wasi::{Inert, Runtime};
 use super::workspace::Workspace;
 use crate::config::PluginConfig;
 use crate::deadline::Deadline;
@@ -30,6 +32,7 @@ use crate::wit::{
 pub(super) struct CallState {
     pub(super) meter: Meter,
     pub(super) sink: Sink,
+    pub(super) inert: Inert,
     pub(super) workspace: Arc<Workspace>,
     /// What may be reached of it, where that is less than all.
     pub(super) jail: Option<Jail>,
@@ -43,6 +46,8 @@ pub(super) struct CallState {
     pub(super) altered: bool,
     /// A command was started: what it changed is unknown.
     pub(super) executed: bool,
+    /// How often each power was called.
+    pub(super) powers: BTreeMap<&'static str, u32>,
 }
 
 /// How far a plugin's powers go, as they are narrowed in its table.
@@ -71,6 +76,13 @@ impl CallState {
         self.jail.as_ref().unwrap_or(&self.workspace.jail)
     }
 
+    /// Counts a call of a power.
+    fn calls(&mut self, power: &'static str) -> &mut CallState {
+        let calls = self.powers.entry(power).or_default();
+        *calls = calls.saturating_add(1);
+        self
+    }
+
     /// Refuses what the called tool did not declare.
     fn require(&self, effect: Effects, doing: &str) -> Result<(), Fault> {
         if self.effects.contains(effect) {
@@ -93,6 +105,16 @@ impl CallState {
             });
         }
         Ok(self.deadline.instant())
+    }
+}
+
+impl Runtime for CallState {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        &mut self.sink
     }
 }
 
@@ -129,19 +151,29 @@ pub(super) fn link(
     for power in powers {
         match *power {
             "workspace-read" => {
-                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_read::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-read")
+                })?;
             }
             "workspace-write" => {
-                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                workspace_write::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("workspace-write")
+                })?;
             }
             "process" => {
-                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                process_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("process")
+                })?;
             }
             "state" => {
-                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                state_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("state")
+                })?;
             }
             "fetch" => {
-                fetch_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+                fetch_import::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| {
+                    state.calls("fetch")
+                })?;
             }
             other => unreachable!("`{other}` is not in the list of powers"),
         }

@@ -3,6 +3,7 @@
 //! Data and its words; what is in force is not decided by what stands here.
 
 use super::load::Role;
+use super::used::Used;
 
 /// One plugin, in force or not.
 #[derive(Clone, Debug)]
@@ -17,12 +18,17 @@ pub struct Listed {
     pub digest: Option<String>,
     /// The powers it imports and was granted.
     pub powers: Vec<&'static str>,
+    /// It imports WASI, as languages with a runtime do, and got one that reaches nothing.
+    pub brings_runtime: bool,
     /// What it offers, or why it does not load.
     pub offers: Result<Vec<String>, String>,
     /// Why the file as it is now is not in force, where an earlier version of it still is.
     pub outdated: Option<String>,
     /// Size of the file, in bytes.
     pub bytes: usize,
+    /// What the first question to it used: what it offers, or what it wants to see. None when it
+    /// does not load.
+    pub used: Option<Used>,
 }
 
 impl Listed {

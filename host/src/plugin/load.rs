@@ -2,22 +2,29 @@
 //!
 //! The host reads what a component imports and compares it with what it was granted, so that a
 //! refusal names the exact line to add. Nothing is linked that was not granted, and guards and
-//! profiles are linked to the sink alone whatever they were granted. Every error here is for the
-//! person who installed the plugin.
+//! profiles are linked to the sink alone whatever they were granted, and to an inert WASI. Every error
+//! here is for the person who installed the plugin.
+
+mod link;
 
 use wasmtime::component::{Component, types::ComponentItem};
 
-use super::breakage::Breakage;
+pub(super) use link::link;
+
+use super::breakage::{Breakage, Cause};
 use super::engine::Engine;
 use super::source::digest;
+use super::wasi;
 use crate::servers::Servers;
 
 /// The largest component file.
 pub const FILE_BYTES: usize = 64 << 20;
 
-/// The contract's package, and its version here.
+/// The contract's package.
 const PACKAGE: &str = "harness:plugin";
-const VERSION: &str = "0.1.0";
+
+/// The version of the contract here.
+pub const VERSION: &str = "0.1.0";
 
 /// Interfaces that need a grant.
 pub const POWERS: [&str; 5] = ["workspace-read", "workspace-write", "process", "state", FETCH];
@@ -113,6 +120,25 @@ pub enum LoadError {
     /// An import the contract does not have.
     #[error("imports `{0}`, which this host does not offer{hint}", hint = wasi_hint(.0))]
     ForeignImport(String),
+    /// A function that came into the contract later.
+    #[error(
+        "needs `{interface}.{function}` of {needed}, which this host's {VERSION} does not have\n\
+         hint: a newer host has it; or build the plugin without it"
+    )]
+    MissingFunction {
+        /// The interface.
+        interface: String,
+        /// The function.
+        function: String,
+        /// The version it was built for.
+        needed: String,
+    },
+    /// An import or export whose type is not the contract's.
+    #[error(
+        "does not fit the contract: {0}\n\
+         hint: rebuild the plugin with the contract in this host's `wit/`"
+    )]
+    Misfit(String),
     /// A power without a grant.
     #[error(
         "imports `{interface}`, which it was not granted\n\
@@ -156,18 +182,31 @@ pub enum LoadError {
     Link(String),
     /// It broke while it was asked what it is.
     #[error("{0}")]
-    Broken(#[from] Breakage),
+    Broken(Box<Breakage>),
     /// What it says of itself is wrong.
     #[error("{0}")]
     BadDescription(String),
 }
 
-fn wasi_hint(import: &str) -> &'static str {
-    if import.starts_with("wasi:") {
-        "\nhint: build it for wasm32-unknown-unknown; files, clocks and processes come from the contract's own interfaces"
-    } else {
-        ""
+impl From<Breakage> for LoadError {
+    fn from(breakage: Breakage) -> LoadError {
+        match breakage.cause {
+            // An export's type is looked at when it is first called.
+            Cause::Misfit(misfit) => LoadError::Misfit(misfit),
+            _ => LoadError::Broken(Box::new(breakage)),
+        }
     }
+}
+
+impl LoadError {
+    /// What the engine says where types do not fit: which import or export, and how.
+    pub(super) fn misfit(err: wasmtime::Error) -> LoadError {
+        LoadError::Misfit(format!("{err:#}").replace('\n', " "))
+    }
+}
+
+fn wasi_hint(import: &str) -> &'static str {
+    if import.starts_with("wasi:") { "\nhint: build it for WASI 0.2, or without WASI" } else { "" }
 }
 
 /// What a component wants, read from its type.
@@ -175,6 +214,8 @@ fn wasi_hint(import: &str) -> &'static str {
 pub(super) struct Shape {
     /// The powers it imports, in the order of [`POWERS`].
     pub(super) powers: Vec<&'static str>,
+    /// It brings its language's runtime, which imports WASI.
+    pub(super) brings_runtime: bool,
 }
 
 /// Compiles `bytes`, which takes tens of milliseconds a megabyte and more, or takes what was compiled
@@ -216,6 +257,16 @@ pub(super) fn read_role(engine: &Engine, component: &Component) -> Result<Role, 
     }
 }
 
+/// The same, with the version of the contract it was built for.
+pub(super) fn read_version(
+    engine: &Engine,
+    component: &Component,
+) -> Result<(Role, String), LoadError> {
+    let role = read_role(engine, component)?;
+    let versions = roles(engine, component).into_iter().map(|(.., version)| version);
+    Ok((role, versions.collect()))
+}
+
 /// Every export that makes a role: the role, its interface, its version.
 fn roles(engine: &Engine, component: &Component) -> Vec<(Role, String, String)> {
     let ty = component.component_type();
@@ -243,7 +294,12 @@ pub(super) fn read_shape(
     }
     let ty = component.component_type();
     let mut imported = Vec::new();
+    let mut brings_runtime = false;
     for (name, _) in ty.imports(engine.wasmtime()) {
+        if wasi::interface(name).is_some() {
+            brings_runtime = true;
+            continue;
+        }
         let Some((interface, version)) = ours(name) else {
             return Err(LoadError::ForeignImport(name.to_owned()));
         };
@@ -258,7 +314,7 @@ pub(super) fn read_shape(
         imported.push(interface);
     }
     let powers = POWERS.into_iter().filter(|power| imported.contains(power)).collect();
-    Ok(Shape { powers })
+    Ok(Shape { powers, brings_runtime })
 }
 
 /// Refuses a power that was not granted, with the whole line that would grant it.
@@ -298,7 +354,7 @@ pub(super) fn check_servers(
 }
 
 /// Interface and version of an import or export of the contract's package.
-fn ours(name: &str) -> Option<(&str, &str)> {
+pub(super) fn ours(name: &str) -> Option<(&str, &str)> {
     let (package, rest) = name.split_once('/')?;
     let (interface, version) = rest.split_once('@')?;
     (package == PACKAGE).then_some((interface, version))

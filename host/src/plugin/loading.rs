@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
-use wasmtime::component::{Component, InstancePre};
+use wasmtime::component::Component;
 
 use super::engine::Engine;
 use super::guard::{self, Guard, Scope};
@@ -66,16 +66,19 @@ pub(super) async fn load(
             role: source.role,
             digest: digest.clone(),
             powers: Vec::new(),
+            brings_runtime: false,
             offers: Ok(Vec::new()),
             outdated: None,
             bytes: 0,
+            used: None,
         },
         linked: None,
         config: source.config.clone(),
         component: before
             .as_ref()
             .filter(|before| before.listed.digest == digest)
-            .and_then(|before| before.component.clone()),
+            .and_then(|before| before.component.clone())
+            .or(source.compiled.clone()),
     };
     match link(&engine, source, &scratch, &mut loaded).await {
         Ok(linked) => loaded.linked = Some(linked),
@@ -103,9 +106,11 @@ impl Loaded {
             role: None,
             digest: None,
             powers: Vec::new(),
+            brings_runtime: false,
             offers: Ok(Vec::new()),
             outdated: None,
             bytes: 0,
+            used: None,
         };
         let mut loaded = Loaded { listed, linked: None, config, component: None };
         loaded.refuse(format!("loading it panicked: {cause}"));
@@ -187,29 +192,35 @@ async fn link(
     load::check_grants(&name, &shape, &grants)?;
     load::check_servers(&name, &grants, &config.servers)?;
     listed.powers.clone_from(&shape.powers);
+    listed.brings_runtime = shape.brings_runtime;
 
-    let not_linked = |err: wasmtime::Error| LoadError::Link(err.root_cause().to_string());
     let linked = match role {
         Role::Tool => {
-            let linker = imports::link(engine.wasmtime(), &shape.powers).map_err(not_linked)?;
-            let pre = linker.instantiate_pre(&component).map_err(not_linked)?;
-            let pre = ToolPluginPre::new(pre).map_err(not_linked)?;
+            let linker = imports::link(engine.wasmtime(), &shape.powers);
+            let pre = load::link(linker.map_err(LoadError::misfit)?, &component)?;
+            let pre = ToolPluginPre::new(pre).map_err(LoadError::misfit)?;
             let plugin = Arc::new(ToolPlugin::new(engine, &name, &config, pre));
-            Linked::Tools(plugin.tools(scratch.clone()).await?)
+            let (tools, used) = plugin.tools(scratch.clone()).await?;
+            listed.used = Some(used);
+            Linked::Tools(tools)
         }
         Role::Guard => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = GuardPluginPre::new(pre).map_err(not_linked)?;
-            Linked::Guard(Guard::new(engine, &name, &config, pre).await?)
+            let pre = guard::sealed(engine, &component)?;
+            let pre = GuardPluginPre::new(pre).map_err(LoadError::misfit)?;
+            let (guard, used) = Guard::new(engine, &name, &config, pre).await?;
+            listed.used = Some(used);
+            Linked::Guard(guard)
         }
         Role::Profile => {
-            let pre = sealed(engine, &component).map_err(not_linked)?;
-            let pre = ProfilePluginPre::new(pre).map_err(not_linked)?;
+            let pre = guard::sealed(engine, &component)?;
+            let pre = ProfilePluginPre::new(pre).map_err(LoadError::misfit)?;
             let (engine, limits) = (engine.clone(), config.limits);
             let describing = move || profile::describe(&engine, &name, limits, &pre);
             let described = spawn_blocking(describing).await;
             let panicked = |_| LoadError::Link("the engine panicked".to_owned());
-            Linked::Profiles(described.map_err(panicked)??)
+            let (profiles, used) = described.map_err(panicked)??;
+            listed.used = Some(used);
+            Linked::Profiles(profiles)
         }
     };
     listed.offers = Ok(match &linked {
@@ -218,8 +229,4 @@ async fn link(
         Linked::Profiles(profiles) => profiles.iter().map(|p| p.name.clone()).collect(),
     });
     Ok(linked)
-}
-
-fn sealed(engine: &Engine, component: &Component) -> wasmtime::Result<InstancePre<guard::Sealed>> {
-    guard::sealed_linker(engine)?.instantiate_pre(component)
 }

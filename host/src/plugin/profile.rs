@@ -14,13 +14,14 @@ use super::breakage::Breakage;
 use super::engine::Engine;
 use super::guard::{Bounds, Sealed};
 use super::load::LoadError;
+use super::used::{Gauge, Used};
 use crate::config::PluginLimits;
 use crate::quirks::Quirks;
 use crate::wit::Description;
 use crate::wit::profile_world::ProfilePluginPre;
 
 /// Fuel of one call of a profile.
-const FUEL: u64 = 4_000_000_000;
+pub const FUEL: u64 = 4_000_000_000;
 
 /// Backstop in epoch ticks (5 s).
 const BACKSTOP_TICKS: u64 = 500;
@@ -36,25 +37,36 @@ pub struct Profile {
     pub quirks: Arc<Quirks>,
 }
 
-/// Asks a component for its profiles, on this thread.
+impl Profile {
+    /// The patterns of the base URLs and models it suits.
+    pub fn matches(&self) -> impl Iterator<Item = &str> {
+        self.matches.iter().map(|pattern| pattern.glob().glob())
+    }
+}
+
+/// Asks a component for its profiles, on this thread, and says what that used.
 pub(super) fn describe(
     engine: &Engine,
     plugin: &str,
     limits: PluginLimits,
     pre: &ProfilePluginPre<Sealed>,
-) -> Result<Vec<Profile>, LoadError> {
+) -> Result<(Vec<Profile>, Used), LoadError> {
     let bounds = Bounds::of(limits, FUEL);
     let mut store = Sealed::store(engine, plugin, bounds, BACKSTOP_TICKS);
     let started = Instant::now();
-    let described = pre
-        .instantiate(&mut store)
+    let mut gauge = Gauge::start(bounds.fuel);
+    let instance = pre.instantiate(&mut store);
+    gauge.stands(&store.data().meter);
+    let described = instance
         .and_then(|instance| instance.harness_plugin_provider_profile().call_describe(&mut store));
     match described {
-        Ok(descriptions) => descriptions.into_iter().map(read).collect(),
+        Ok(descriptions) => {
+            let profiles = descriptions.into_iter().map(read).collect::<Result<_, _>>()?;
+            Ok((profiles, gauge.read(&store, &store.data().meter)))
+        }
         Err(err) => {
-            let Sealed { meter, sink } = store.data();
-            let elapsed = started.elapsed();
-            Err(Breakage::new(plugin, "describe", &err, meter, sink, bounds.fuel, elapsed).into())
+            let remains = Sealed::remains(&store, bounds, started);
+            Err(Breakage::new(plugin, "describe", &err, &remains).into())
         }
     }
 }

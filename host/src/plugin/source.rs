@@ -11,6 +11,9 @@ use std::path::Path;
 
 use harness_bundle as bundle;
 
+use wasmtime::component::Component;
+
+use super::anatomy::Anatomy;
 use super::load::{LoadError, Role};
 use crate::config::{Found, PluginConfig};
 
@@ -27,6 +30,8 @@ pub struct Source {
     pub(super) kind: Kind,
     pub(super) bytes: Result<Cow<'static, [u8]>, LoadError>,
     pub(super) config: PluginConfig,
+    /// The same, where it was compiled already.
+    pub(super) compiled: Option<Component>,
 }
 
 /// What the bytes are.
@@ -85,6 +90,20 @@ impl Source {
             kind: if is_table { Kind::Table } else { Kind::Component },
             bytes: bytes.and_then(|bytes| check_digest(&config, bytes)),
             config,
+            compiled: None,
+        }
+    }
+
+    /// One component that was read already, under this name.
+    pub fn of(anatomy: &Anatomy, name: &str, config: PluginConfig) -> Source {
+        Source {
+            name: name.to_owned(),
+            origin: "a file".to_owned(),
+            role: None,
+            kind: Kind::Component,
+            bytes: Ok(Cow::Owned(anatomy.file.clone())),
+            config,
+            compiled: Some(anatomy.component.clone()),
         }
     }
 

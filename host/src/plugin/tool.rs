@@ -4,18 +4,21 @@
 //! workspace; dropping the call drops guest, imports and processes together. Arguments are
 //! validated here, because the schema is the tool's. Whether a call may run is not decided here.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Store;
 
-use super::breakage::Breakage;
+use super::breakage::{Breakage, Remains};
 use super::engine::{Engine, Meter};
 use super::imports::{CallState, Reach};
 use super::load::LoadError;
 use super::schema::{Fitting, Schema};
 use super::sink::{Line, Sink, Watcher};
+use super::used::{Gauge, Used};
+use super::wasi::Inert;
 use super::workspace::Workspace;
 use crate::config::{PluginConfig, PluginLimits};
 use crate::deadline::Deadline;
@@ -85,6 +88,8 @@ pub struct Ran {
     pub altered: bool,
     /// It started a command, and what that changed is unknown.
     pub executed: bool,
+    /// What it used.
+    pub used: Used,
 }
 
 /// The three ways a call that ran can end.
@@ -113,11 +118,23 @@ pub struct Told {
     pub exit_code: Option<i32>,
 }
 
+impl Told {
+    /// What a model reads, with a line for each image.
+    pub fn as_read(&self) -> String {
+        let image = |image: &Image| {
+            let Image { media_type, width, height, .. } = image;
+            format!("[image: {}, {width} x {height}]", media_type.as_str())
+        };
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        text.into_iter().chain(self.images.iter().map(image)).collect::<Vec<_>>().join("\n")
+    }
+}
+
 impl Ran {
     /// The host's own code panicked under a call: what it changed is unknown.
     pub fn panicked(plugin: &str, what: &str) -> Ran {
         let broken = Breakage::of_host(plugin, "run", what);
-        Ran { end: End::Broken(broken), altered: true, executed: true }
+        Ran { end: End::Broken(broken), altered: true, executed: true, used: Used::default() }
     }
 }
 
@@ -136,17 +153,20 @@ impl ToolPlugin {
         ToolPlugin { engine, name, config, fetch, reach, limits, pre }
     }
 
-    /// Asks the component what it offers. Its answer is checked: it is what models are told.
+    /// Asks the component what it offers, and says what that used. Its answer is checked: it is what
+    /// models are told.
     pub(super) async fn tools(
         self: Arc<Self>,
         workspace: Arc<Workspace>,
-    ) -> Result<Vec<Tool>, LoadError> {
+    ) -> Result<(Vec<Tool>, Used), LoadError> {
         let deadline = Deadline::after(DESCRIBING);
         let _place = self.engine.tool_place().await;
         let mut store = self.store(workspace, Effects::empty(), deadline, None)?;
         let started = Instant::now();
+        let mut gauge = Gauge::start(u64::MAX);
         let specs = async {
             let instance = self.pre.instantiate_async(&mut store).await?;
+            gauge.stands(&store.data().meter);
             instance.harness_plugin_tool().call_specs(&mut store).await
         };
         let specs = match tokio::time::timeout(DESCRIBING, specs).await {
@@ -154,6 +174,7 @@ impl ToolPlugin {
             Ok(Err(err)) => return Err(self.breakage("specs", &err, &store, started).into()),
             Err(_) => return Err(self.out_of_time("specs", &store, started).into()),
         };
+        let used = read(&gauge, &store);
         let mut tools: Vec<Tool> = Vec::new();
         for spec in specs {
             if !is_tool_name(&spec.name) {
@@ -175,7 +196,7 @@ impl ToolPlugin {
                 schema: Arc::new(schema),
             });
         }
-        Ok(tools)
+        Ok((tools, used))
     }
 
     fn store(
@@ -199,6 +220,7 @@ impl ToolPlugin {
         let state = CallState {
             meter: Meter::new(self.limits.memory_bytes),
             sink: Sink::new(&self.name, watcher),
+            inert: Inert::real(),
             jail,
             workspace,
             reach: self.reach.clone(),
@@ -209,11 +231,15 @@ impl ToolPlugin {
             deadline,
             altered: false,
             executed: false,
+            powers: BTreeMap::new(),
         };
         let mut store = Store::new(self.engine.wasmtime(), state);
         store.limiter(|state| &mut state.meter);
         // Tools are bounded by time, not by fuel: they wait for disks and processes.
         store.set_fuel(u64::MAX).expect("fuel is on in the engine's configuration");
+        // All it has, in one call: it may write a file of that size.
+        let handed_limit = store.data().meter.limit_bytes;
+        store.set_hostcall_fuel(handed_limit);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         Ok(store)
@@ -226,8 +252,7 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        let CallState { meter, sink, .. } = store.data();
-        Breakage::new(&self.name, export, err, meter, sink, u64::MAX, started.elapsed())
+        Breakage::new(&self.name, export, err, &remains(store, started))
     }
 
     fn out_of_time(
@@ -236,7 +261,20 @@ impl ToolPlugin {
         store: &Store<CallState>,
         started: Instant,
     ) -> Breakage {
-        Breakage::out_of_time(&self.name, export, &store.data().sink, started.elapsed())
+        Breakage::out_of_time(&self.name, export, &remains(store, started))
+    }
+}
+
+/// What is left in a store whose guest broke.
+fn remains(store: &Store<CallState>, started: Instant) -> Remains<'_> {
+    let CallState { meter, sink, .. } = store.data();
+    Remains {
+        meter,
+        sink,
+        fuel_limit: u64::MAX,
+        fuel_left: store.get_fuel().unwrap_or_default(),
+        handed_limit: meter.limit_bytes,
+        elapsed: started.elapsed(),
     }
 }
 
@@ -300,18 +338,26 @@ impl Tool {
         let Ok(_place) = waiting.await else {
             let what = "too many calls of other runs were under way, and none ended in time";
             let broken = Breakage::of_host(&plugin.name, "run", what);
-            return Ran { end: End::Broken(broken), altered: false, executed: false };
+            let used = Used::default();
+            return Ran { end: End::Broken(broken), altered: false, executed: false, used };
         };
         let made = plugin.store(workspace.clone(), self.spec.effects, deadline, Some(watcher));
         let mut store = match made {
             Ok(store) => store,
             Err(broken) => {
-                return Ran { end: End::Broken(broken), altered: false, executed: false };
+                return Ran {
+                    end: End::Broken(broken),
+                    altered: false,
+                    executed: false,
+                    used: Used::default(),
+                };
             }
         };
         let started = Instant::now();
+        let mut gauge = Gauge::start(u64::MAX);
         let work = async {
             let instance = plugin.pre.instantiate_async(&mut store).await?;
+            gauge.stands(&store.data().meter);
             instance.harness_plugin_tool().call_run(&mut store, call).await
         };
         let ended = tokio::time::timeout(deadline.left() + HANDING_OVER, work).await;
@@ -325,12 +371,18 @@ impl Tool {
             tracing::error!(plugin = self.plugin(), tool = self.spec.name, "{breakage}");
         }
         let CallState { altered, executed, .. } = *store.data();
-        Ran { end, altered, executed }
+        Ran { end, altered, executed, used: read(&gauge, &store) }
     }
 }
 
+/// What a question used, powers included.
+fn read(gauge: &Gauge, store: &Store<CallState>) -> Used {
+    let CallState { meter, powers, .. } = store.data();
+    Used { powers: powers.clone(), ..gauge.read(store, meter) }
+}
+
 /// The texts of these arguments: each one text, or a list of them.
-fn named_paths(arguments: &[String], input: &serde_json::Value) -> Vec<(String, String)> {
+pub fn named_paths(arguments: &[String], input: &serde_json::Value) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     for argument in arguments {
         let one_or_many = match input.get(argument) {

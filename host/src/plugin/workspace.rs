@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use harness_jail::{Jail, Observations, Shell};
 
+use super::commands::{Commands, Scripted};
 use crate::ledger::{Content, FileState, Kept, Ledger, Moment, Observation};
 use crate::redact::Redactor;
 use crate::wit::NamedPath;
@@ -22,7 +23,7 @@ pub struct Workspace {
     /// What the model was shown.
     pub seen: Observations,
     /// Runs commands, and knows what they left running.
-    pub shell: Shell,
+    pub shell: Commands,
     /// Applied to everything a tool says.
     pub redactor: Arc<Redactor>,
     kept: tokio::sync::Mutex<Keep>,
@@ -43,11 +44,17 @@ impl Workspace {
         Workspace {
             jail,
             seen: Observations::new(),
-            shell,
+            shell: Commands::Shell(Box::new(shell)),
             redactor,
             kept: tokio::sync::Mutex::default(),
             changed: Mutex::default(),
         }
+    }
+
+    /// The same, with results of commands that are there already; no process is started.
+    #[must_use]
+    pub fn with_script(self, script: Scripted) -> Workspace {
+        Workspace { shell: Commands::Scripted(script), ..self }
     }
 
     /// The same, by a model that was shown these.

@@ -29,7 +29,6 @@ const GUARDS: [&str; 15] = [
     "wrong-digest",
     "no-component",
     "grabby",
-    "old-contract",
 ];
 
 const REFUSING: usize = 4;
