@@ -105,6 +105,11 @@ fn environment() -> Vec<(String, String)> {
         .collect()
 }
 
+/// Where the environment says that programs are.
+fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_default()
+}
+
 /// A path under the system's temporary directory that nothing has yet.
 pub(crate) fn temporary(purpose: &str) -> PathBuf {
     std::env::temp_dir().join(format!("harness-{purpose}-{}", uuid::Uuid::now_v7().simple()))

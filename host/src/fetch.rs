@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::HeaderMap;
 use reqwest::Url;
 use tokio::time::{Instant, timeout_at};
 
@@ -64,9 +64,8 @@ impl Fetch {
     }
 
     /// Sends the request, follows its redirects and reads the answer, all of it before `deadline`
-    /// and the request's own time-out. The values of credentials are taken out of
-    /// what comes back. Dropping the future drops the
-    /// connection.
+    /// and the request's own time-out. The values of credentials are taken out of what comes back.
+    /// Dropping the future drops the connection.
     ///
     /// # Errors
     ///
@@ -105,7 +104,7 @@ impl Fetch {
         }
         let method = match request.method {
             Verb::Get if body.is_some() => {
-                return Err(fault::invalid("a `get` has no body".to_owned()));
+                return Err(fault::invalid("a `get` has no body"));
             }
             Verb::Get => Method::GET,
             Verb::Post => Method::POST,
@@ -135,17 +134,9 @@ impl Fetch {
         let Target { url, place, side } = &hop.target;
         let client = self.clients.of(*side, place.scheme)?;
         let mut headers = hop.headers.clone();
-        if let Some(credential) =
-            hop.credential.as_ref().and_then(|it| self.servers.credentials.get(it))
-        {
-            let unfit =
-                |what| fault::failed(format!("the credential's {what} cannot stand in a header"));
-            let name = HeaderName::from_bytes(credential.header.as_bytes());
-            let name = name.map_err(|_| unfit("header name"))?;
-            let value = HeaderValue::from_str(&credential.header_value());
-            let mut value = value.map_err(|_| unfit("value"))?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
+        let credential = hop.credential.as_ref().and_then(|it| self.servers.credentials.get(it));
+        if let Some(credential) = credential {
+            headers::set_credential(&mut headers, credential)?;
         }
         let mut request = client.request(hop.method.clone(), url.clone()).headers(headers);
         if let Some(body) = &hop.body {

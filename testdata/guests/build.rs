@@ -15,6 +15,7 @@ const PLAN: Plan = Plan {
         guest("testdata/guests/misbehave-tool", "misbehave-tool"),
         guest("testdata/guests/grabby-guard", "grabby-guard"),
         guest("testdata/guests/old-contract", "old-contract"),
+        guest("testdata/guests/runtime-guard", "runtime-guard"),
         guest("testdata/guests/fetching-tool", "fetching-tool"),
         Guest {
             folder: "plugins/examples/fetch-docs",
@@ -22,7 +23,6 @@ const PLAN: Plan = Plan {
             name: "fetch-docs",
             fields: "",
         },
-        guest("testdata/guests/runtime-guard", "runtime-guard"),
     ],
 };
 

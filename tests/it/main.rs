@@ -28,6 +28,7 @@ mod safety;
 mod sandbox;
 mod secrets;
 mod sessions;
+mod starters;
 mod tidy;
 mod tools;
 mod twice;

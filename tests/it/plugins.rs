@@ -32,9 +32,9 @@ const USED: [Guest; GUESTS.len()] = [
     misbehave_tool::GUEST,
     grabby_guard::GUEST,
     old_contract::GUEST,
+    runtime_guard::GUEST,
     fetch::GUEST,
     fetch::DOCS,
-    runtime_guard::GUEST,
 ];
 
 #[test]

@@ -5,14 +5,20 @@
 #![expect(clippy::print_stdout, reason = "the list is the command's output")]
 
 mod bench;
+mod build;
 mod check;
+mod doctor;
 mod figures;
 mod inspect;
+mod language;
 mod logs;
+mod manifest;
+mod new;
 mod project;
 mod proposals;
 mod run;
 mod test;
+mod toolchain;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,6 +55,12 @@ pub(super) enum PluginCommand {
     Logs(logs::LogsArgs),
     /// Say what a component is and wants, before anybody grants it anything
     Inspect(inspect::InspectArgs),
+    /// Write a small project for a plugin of your own
+    New(new::NewArgs),
+    /// Build a project into a component, with its language's own toolchain
+    Build(build::BuildArgs),
+    /// Say what each language needs to build plugins, and what of it is missing here
+    Doctor(doctor::DoctorArgs),
 }
 
 /// Runs the command.
@@ -60,6 +72,9 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
         PluginCommand::Run(args) => run::run(args).await,
         PluginCommand::Logs(args) => logs::run(args),
         PluginCommand::Inspect(args) => inspect::run(args).await,
+        PluginCommand::New(args) => new::run(&args),
+        PluginCommand::Build(args) => build::run(&args),
+        PluginCommand::Doctor(args) => doctor::run(&args),
     }
 }
 

@@ -96,14 +96,18 @@ impl Resolve for Resolver {
     }
 }
 
-/// What the resolver said, out of what the client made of it.
-fn refused(err: &reqwest::Error) -> Option<&Refused> {
+/// What somebody said beneath the client, out of what the client made of it.
+fn cause<E: Error + 'static>(err: &reqwest::Error) -> Option<&E> {
     let mut cause = err.source();
     while let Some(inner) = cause {
-        if let Some(refused) = inner.downcast_ref() {
-            return Some(refused);
+        if let Some(found) = inner.downcast_ref() {
+            return Some(found);
         }
-        cause = inner.source();
+        cause = match inner.downcast_ref::<std::io::Error>() {
+            // Its source is that of the error it holds, which would be left out.
+            Some(error) => error.get_ref().map(|held| held as &(dyn Error + 'static)),
+            None => inner.source(),
+        };
     }
     None
 }
@@ -125,7 +129,7 @@ impl Fetch {
     /// Why no answer came, without an address: where a private name leads is not the guest's.
     pub(super) fn unreached(&self, target: &Target, err: &reqwest::Error) -> Fault {
         let place = &target.place;
-        match refused(err) {
+        match cause::<Refused>(err) {
             Some(Refused::NotPublic) => return self.not_public(place),
             Some(Refused::Metadata) => {
                 return fault::denied(format!(
@@ -133,6 +137,11 @@ impl Fetch {
                 ));
             }
             None => {}
+        }
+        if let Some(tls) = cause::<rustls::Error>(err) {
+            return fault::unavailable(format!(
+                "`{place}` did not answer: no TLS connection: {tls}"
+            ));
         }
         let what = if err.is_timeout() {
             "no connection in time"

@@ -1,4 +1,4 @@
-//! The headers that a guest may set, and which of them go on to another host.
+//! The headers of a request: those a guest may set, its credential, and what goes on to another host.
 
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE,
@@ -6,7 +6,7 @@ use http::header::{
 };
 
 use super::fault;
-use crate::servers::is_about_connection;
+use crate::servers::{Credential, is_about_connection};
 use crate::wit::Fault;
 
 /// Headers of one request, and bytes of all of them.
@@ -41,6 +41,21 @@ pub(super) fn read(pairs: &[(String, String)]) -> Result<HeaderMap, Fault> {
         headers.append(parsed, value);
     }
     Ok(headers)
+}
+
+/// Puts a credential in, in place of what the guest set there.
+pub(super) fn set_credential(
+    headers: &mut HeaderMap,
+    credential: &Credential,
+) -> Result<(), Fault> {
+    let unfit = |what| fault::failed(format!("the credential's {what} cannot stand in a header"));
+    let name = HeaderName::from_bytes(credential.header.as_bytes());
+    let name = name.map_err(|_| unfit("header name"))?;
+    let value = HeaderValue::from_str(&credential.header_value());
+    let mut value = value.map_err(|_| unfit("value"))?;
+    value.set_sensitive(true);
+    headers.insert(name, value);
+    Ok(())
 }
 
 /// Takes out what describes a body.

@@ -197,7 +197,7 @@ impl Meter {
         Meter { limit_bytes: limit_bytes.unwrap_or(MEMORY_BYTES), used_bytes: 0, exceeded: false }
     }
 
-    /// Memory that the store has. A memory never shrinks, so this is also the most it had.
+    /// The memory of the store now, which is the most it had.
     pub(super) fn used_bytes(&self) -> usize {
         self.used_bytes
     }

@@ -135,6 +135,24 @@ async fn a_public_name_may_not_lead_to_a_private_address() {
     forbidden.assert_untouched();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_goes_with_its_call() {
+    let site = Site::start("127.0.0.1").await;
+    let fetch = Fetch::new("mine", granting(&[], &[format!("localhost:{}", site.port())]));
+    let url = format!("http://localhost:{}/silent", site.port());
+    let asked = async {
+        while site.asked().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    // Dropped in the middle of it, as with a run that is cancelled.
+    tokio::select! {
+        answered = get(&fetch, &url) => panic!("{answered:?}"),
+        () = asked => {}
+    }
+    tokio::time::timeout(PATIENCE, site.hung_up.notified()).await.unwrap();
+}
+
 /// Pieces that URLs are put together from; `{good}` and `{bad}` are ports.
 fn url_pieces() -> impl Strategy<Value = String> {
     let pieces: Vec<&'static str> = LOOPBACK

@@ -115,7 +115,7 @@ async fn answers_and_refusals() {
         row(r#"url = "https://sub.api.example/""#, &["host `sub.api.example` was not granted"]),
         row(
             r#"url = "https://localhost:{A}/hello""#,
-            &["`localhost:{A}` did not answer: no connection"],
+            &["`localhost:{A}` did not answer: no TLS connection: "],
         ),
         row(r#"url = "http://u:p@localhost:{A}/hello""#, &["the URL holds a user or a password"]),
         row(

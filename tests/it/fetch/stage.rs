@@ -11,12 +11,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use futures_util::stream::{self, StreamExt};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// One server; stops when dropped.
 pub(super) struct Site {
     pub(super) addr: SocketAddr,
     asked: Asked,
+    /// Somebody went away who had asked for `/silent`.
+    pub(super) hung_up: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
@@ -34,7 +37,7 @@ impl Site {
     pub(super) async fn start(ip: &str) -> Site {
         let listener = TcpListener::bind((ip, 0)).await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let asked = Asked::default();
+        let (asked, hung_up) = (Asked::default(), Arc::new(Notify::new()));
         let router = Router::new()
             .route("/hello", any(|| async { "hello" }))
             .route("/echo", any(echo))
@@ -44,7 +47,7 @@ impl Site {
             .route("/edge", any(edge))
             .route("/betray", any(betray))
             .route("/slow", any(slow))
-            .route("/silent", any(std::future::pending::<()>))
+            .route("/silent", any(silent))
             .route(
                 "/gzip",
                 any(|| async { ([(header::CONTENT_ENCODING, "gzip")], "not unpacked") }),
@@ -53,9 +56,9 @@ impl Site {
             .route("/heads", any(heads))
             .route("/page", any(|| async { ([(header::CONTENT_TYPE, "text/html")], PAGE) }))
             .layer(axum::middleware::from_fn_with_state(asked.clone(), note))
-            .with_state(());
+            .with_state(hung_up.clone());
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Site { addr, asked, task }
+        Site { addr, asked, hung_up, task }
     }
 
     pub(super) fn port(&self) -> u16 {
@@ -111,6 +114,18 @@ async fn edge(headers: HeaderMap) -> Vec<u8> {
     let mut body = vec![b'.'; (4 << 20) - value.len() / 2];
     body.extend_from_slice(value);
     body
+}
+
+/// Never answers, and notes when nobody waits any more.
+async fn silent(State(hung_up): State<Arc<Notify>>) {
+    struct Waiting(Arc<Notify>);
+    impl Drop for Waiting {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let _waiting = Waiting(hung_up);
+    std::future::pending().await
 }
 
 /// Sends on to a host that is called like the credential.

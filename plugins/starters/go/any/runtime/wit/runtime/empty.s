@@ -1,0 +1,1 @@
+// A package with a file of this kind may declare functions without a body.
