@@ -80,7 +80,8 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
 
 async fn list(flags: &Configured) -> anyhow::Result<()> {
     let (settings, environment) = sound_layers(flags)?;
-    let plugins = load_for_listing(settings.plugins(), &environment).await?;
+    let engine = boot::engine(&settings)?;
+    let plugins = load_for_listing(&engine, settings.plugins(), &environment).await?;
     for listed in plugins.listed() {
         println!("{}", line(listed));
     }
@@ -91,6 +92,7 @@ async fn list(flags: &Configured) -> anyhow::Result<()> {
 
 /// Loads what is configured without a server's state directory.
 pub(super) async fn load_for_listing(
+    engine: &Engine,
     configured: &BTreeMap<String, PluginConfig>,
     environment: &[(String, String)],
 ) -> anyhow::Result<Plugins> {
@@ -103,7 +105,7 @@ pub(super) async fn load_for_listing(
         Arc::new(boot::redactor(std::iter::empty(), environment)),
     );
     let sources = boot::sources(configured);
-    let plugins = Plugins::load(&Engine::new()?, sources, &Arc::new(workspace)).await;
+    let plugins = Plugins::load(engine, sources, &Arc::new(workspace)).await;
     directory.remove_tree()?;
     Ok(plugins)
 }

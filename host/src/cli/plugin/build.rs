@@ -18,7 +18,7 @@ use super::language::Language;
 use super::manifest::Manifest;
 use super::toolchain::{Place, Program, RUST_TARGET};
 use crate::cli::search_path;
-use crate::plugin::FILE_BYTES;
+use crate::plugin::{FILE_BYTES, Role};
 
 /// Where the core module of a project in C or Go lies, in the project.
 const FOLDER: &str = "build";
@@ -74,7 +74,12 @@ impl Project<'_> {
     /// Leaves the component, and gives its size in bytes.
     fn build(&self) -> anyhow::Result<u64> {
         let component = self.manifest.component();
-        let world = format!("{}-plugin", self.manifest.role);
+        let world = match (self.manifest.language, self.manifest.role) {
+            // Their builders bring in a world's every import, and a tool's are to be granted: the
+            // project says itself which it wants.
+            (Language::Python | Language::JavaScript, Role::Tool) => "own-tool".to_owned(),
+            (_, role) => format!("{role}-plugin"),
+        };
         match self.manifest.language {
             Language::Rust => {
                 self.run(&["build", "--profile", "guest"])?;

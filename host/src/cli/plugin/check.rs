@@ -17,7 +17,7 @@ use super::project::Project;
 use crate::cli::boot;
 use crate::cli::flags::{Configured, sound_layers};
 use crate::config::PluginConfig;
-use crate::plugin::{Anatomy, Role, VERSION};
+use crate::plugin::{Anatomy, Engine, Role, VERSION};
 
 /// From this size on a component of a guard or a profile is worth a word, in bytes.
 const LARGE_SEALED: usize = 24 << 20;
@@ -94,7 +94,7 @@ pub(super) async fn run(args: CheckArgs) -> anyhow::Result<()> {
     let (settings, environment) = sound_layers(&Configured::of_state(args.config, None))?;
     let table = settings.plugins().get(&project.name).cloned();
     let redactor = boot::redactor(settings.secrets(), &environment);
-    let findings = look(project, args.grants, table, redactor).await?;
+    let findings = look(project, args.grants, table, redactor, boot::engine(&settings)?).await?;
     findings.iter().for_each(tell);
     let problems = findings.iter().filter(|it| it.weight == Weight::Problem).count();
     ensure!(problems == 0, "{problems} problem(s)");
@@ -122,10 +122,11 @@ async fn look(
     grants: Option<Vec<String>>,
     table: Option<PluginConfig>,
     redactor: crate::redact::Redactor,
+    engine: Engine,
 ) -> anyhow::Result<Vec<Finding>> {
     let Project { name, role: said, bytes, .. } = project;
     let size = bytes.len();
-    let bench = match Bench::open(&name, bytes, redactor).await? {
+    let bench = match Bench::open(engine, &name, bytes, redactor).await? {
         Ok(bench) => bench,
         Err(err) => return Ok(vec![Finding::error("file", &err.to_string())]),
     };
