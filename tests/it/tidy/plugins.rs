@@ -23,7 +23,7 @@ const NESTED: [(&str, &str); 2] =
 
 /// What is wrong with a plugin's table that has this line.
 fn problems(line: &str) -> String {
-    let file = format!("[plugin.mine]\npath = \"/p\"\n{line}\n");
+    let file = format!("[plugin.files]\n{line}\n");
     let layers = Layers { file: Some(("harness.toml".to_owned(), file)), ..Layers::default() };
     format!("{:?}", Settings::merge(&layers).problems())
 }
