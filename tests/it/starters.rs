@@ -62,6 +62,7 @@ struct Project {
 
 impl Project {
     /// A new one; none when the language's toolchain is not here.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
     fn make(language: &'static str, role: &'static str) -> Option<Project> {
         // A fixed place: what a toolchain remembers of it is of use the next time.
         let folder =

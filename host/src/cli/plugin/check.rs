@@ -134,7 +134,7 @@ async fn look(
     let role = match &anatomy.role {
         Ok((role, version)) => {
             findings.push(of_size(size, *role, anatomy));
-            findings.push(of_role(*role, version, said.as_deref()));
+            findings.push(of_role(*role, version, said));
             Some(*role)
         }
         Err(err) => {
@@ -186,9 +186,9 @@ fn of_size(size: usize, role: Role, anatomy: &Anatomy) -> Finding {
     Finding::advice("file", what, mend)
 }
 
-fn of_role(role: Role, version: &str, said: Option<&str>) -> Finding {
+fn of_role(role: Role, version: &str, said: Option<Role>) -> Finding {
     match said {
-        Some(said) if said != role.to_string() => Finding::problem(
+        Some(said) if said != role => Finding::problem(
             "role",
             format!("`plugin.toml` says `{said}`, the component is a {role}"),
             format!("write `role = \"{role}\"`, or build the world of a {said}"),
