@@ -55,6 +55,7 @@ fn spans(text: &str) -> impl Iterator<Item = String> {
 /// The rows of every table in a part of a page, from a heading to the next of its kind: the names in the
 /// first cell, and those in the last.
 fn rows(page: &str, heading: &str) -> Vec<(Vec<String>, Vec<String>)> {
+    let page = format!("\n{page}");
     let part = page.split_once(&format!("\n{heading}\n")).map_or("", |(_, part)| part);
     let part = part.split_once("\n## ").map_or(part, |(part, _)| part);
     let cells = part.lines().filter_map(|line| {
@@ -126,6 +127,25 @@ fn what_is_enforced_is_written_down_with_a_test_that_is_there() {
         }
     }
     none("what is enforced, what is written of it, and what shows it", offences);
+}
+
+#[test]
+fn every_example_is_a_project_and_in_the_list() {
+    let tree = Tree::read();
+    let (folder, page) = ("plugins/examples/", "plugins/examples/README.md");
+    let with = |file: &str, is_sound: &dyn Fn(&str, &str) -> bool| -> BTreeSet<String> {
+        let name = |path: &str| Some(path.strip_suffix(file)?.strip_prefix(folder)?.to_owned());
+        let files =
+            tree.files.iter().filter_map(|one| Some((name(&one.path)?, one.text.as_deref()?)));
+        files.filter(|(name, text)| is_sound(name, text)).map(|(name, _)| name).collect()
+    };
+    let packages = with("/Cargo.toml", &|_, _| true);
+    let projects =
+        with("/plugin.toml", &|name, text| text.starts_with(&format!("name = \"{name}\"\n")));
+    let listed = rows(text(&tree, page), "# Examples").into_iter().flat_map(|(names, _)| names);
+    let mut offences = differences(&packages, folder, &listed.collect(), page);
+    offences.extend(differences(&packages, folder, &projects, "those with a `plugin.toml`"));
+    none("an example that is no project, or not in the list", offences);
 }
 
 /// Whether a source has a test of that name.
