@@ -15,6 +15,9 @@ use crate::wire::chat::is_session_id;
 /// The parent of fresh workspaces, when it lies under `state.dir`.
 const WORKSPACES: &str = "workspaces";
 
+/// Compiled plugins, under `state.dir`.
+const COMPILED: &str = "compiled";
+
 /// The layout under `state.dir`, and the parent of fresh workspaces.
 pub struct Places {
     state: PrivateDir,
@@ -137,7 +140,16 @@ impl Places {
     ///
     /// When it cannot be made, or is not private.
     pub fn compiled(&self) -> std::io::Result<PrivateDir> {
-        self.state.subdirectory("compiled")
+        Places::compiled_in(&self.state)
+    }
+
+    /// The same under a state directory of no running server.
+    ///
+    /// # Errors
+    ///
+    /// As [`Places::compiled`].
+    pub fn compiled_in(state: &PrivateDir) -> std::io::Result<PrivateDir> {
+        state.subdirectory(COMPILED)
     }
 
     /// Forgets the compiled plugins, with the key that vouches for them.
@@ -146,7 +158,7 @@ impl Places {
     ///
     /// What the system says.
     pub fn forget_compiled(&self) -> std::io::Result<()> {
-        self.state.remove("compiled")
+        self.state.remove(COMPILED)
     }
 
     /// The ledger's file.

@@ -6,7 +6,6 @@
 
 #![expect(
     clippy::disallowed_methods,
-    clippy::print_stdout,
     reason = "a build script's work: it reads the repository and speaks to cargo by stdout"
 )]
 

@@ -17,18 +17,20 @@ const PLAN: Plan = Plan {
         guest("testdata/guests/old-contract", "old-contract"),
         guest("testdata/guests/runtime-guard", "runtime-guard"),
         guest("testdata/guests/fetching-tool", "fetching-tool"),
-        Guest {
-            folder: "plugins/examples/fetch-docs",
-            package: "harness-fetch-docs",
-            name: "fetch-docs",
-            fields: "",
-        },
+        example("plugins/examples/fetch-docs", "harness-fetch-docs", "fetch-docs"),
+        example("plugins/examples/tests-first", "harness-tests-first", "tests-first"),
+        example("plugins/examples/todo", "harness-todo", "todo"),
     ],
 };
 
 /// A guest of the tests is called like its package.
 const fn guest(folder: &'static str, package: &'static str) -> Guest {
     Guest { folder, package, name: package, fields: "" }
+}
+
+/// An example is a package of ours, with a prefix.
+const fn example(folder: &'static str, package: &'static str, name: &'static str) -> Guest {
+    Guest { folder, package, name, fields: "" }
 }
 
 fn main() -> ExitCode {

@@ -16,6 +16,7 @@
 )]
 
 mod guests;
+mod languages;
 mod served;
 mod spread;
 
@@ -28,7 +29,7 @@ use served::{Served, scripted};
 use spread::{mean, median, ms, spread};
 
 /// What can be measured.
-const PARTS: [&str; 6] = ["start", "guests", "read", "bash", "sessions", "crowd"];
+const PARTS: [&str; 7] = ["start", "guests", "plugins", "read", "bash", "sessions", "crowd"];
 
 /// 150 lines, 2 kB, from another line on each time.
 const READ: &str =
@@ -48,6 +49,11 @@ fn main() {
         }
         if is_chosen("guests") {
             guests::figures().await;
+        }
+        if is_chosen("plugins") {
+            languages::checks().await;
+            languages::live_calls().await;
+            languages::thirty().await;
         }
         if is_chosen("read") {
             turns("read", READ).await;

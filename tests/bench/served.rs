@@ -37,17 +37,21 @@ impl Served {
     /// The same, with these variables.
     pub async fn with(base_url: &str, variables: &[(&str, &str)]) -> Served {
         let root = tempfile::tempdir().unwrap();
+        let mut command = command(base_url, &root.path().join("state"));
+        command.envs(variables.iter().copied());
+        Served::wait_for(command, root).await
+    }
+
+    /// One with this configuration file and state directory, of no use but to be started.
+    pub async fn configured(config: &Path, state: &Path) -> Served {
+        let mut command = command("http://127.0.0.1:9/v1", state);
+        command.arg("--config").arg(config);
+        Served::wait_for(command, tempfile::tempdir().unwrap()).await
+    }
+
+    async fn wait_for(mut command: Command, root: tempfile::TempDir) -> Served {
         let started = Instant::now();
-        let mut child = Command::new(binary())
-            .args(["serve", "--addr", "127.0.0.1:0", "--log-level", "error"])
-            .args(["--upstream-base-url", base_url, "--upstream-model", "scripted"])
-            .env("HARNESS_AGENT_MAX_TURNS", "1000")
-            .env("HARNESS_AGENT_MAX_TOTAL_TOKENS", "1000000000")
-            .env("HARNESS_STATE_DIR", root.path().join("state"))
-            .envs(variables.iter().copied())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let to_listening = started.elapsed();
@@ -149,4 +153,16 @@ pub async fn scripted(call: &str, count: usize) -> mock::Running {
     let script =
         format!("[[turn]]\nrepeat = {count}\ncalls = [{call}]\n[[turn]]\ntext = \"done\"\n");
     mock::start(Script::parse(&script).unwrap(), "127.0.0.1:0".parse().unwrap()).await.unwrap()
+}
+
+/// A server for that upstream.
+fn command(base_url: &str, state: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .args(["serve", "--addr", "127.0.0.1:0", "--log-level", "error"])
+        .args(["--upstream-base-url", base_url, "--upstream-model", "scripted"])
+        .env("HARNESS_AGENT_MAX_TURNS", "1000")
+        .env("HARNESS_AGENT_MAX_TOTAL_TOKENS", "1000000000")
+        .env("HARNESS_STATE_DIR", state);
+    command
 }

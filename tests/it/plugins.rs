@@ -1,6 +1,6 @@
 //! Plugins that misbehave, through the real server: what they break, and what they must not.
 //!
-//! One module for each guest of `testdata/guests`, and `loading` for what is wrong before a
+//! One module for each guest of `testdata/guests` and each example, and `loading` for what is wrong before a
 //! guest runs. A guard that is broken refuses, a tool that is broken is one failed call, and the
 //! run lives on either way.
 
@@ -9,6 +9,7 @@ mod chain;
 mod failures;
 mod golden;
 mod grabby_guard;
+mod hang;
 mod loading;
 mod misbehave_guard;
 mod misbehave_tool;
@@ -16,6 +17,8 @@ mod narrowed;
 mod old_contract;
 mod reload;
 mod runtime_guard;
+mod tests_first;
+mod todo;
 
 use std::path::Path;
 use std::process::Output;
@@ -35,6 +38,8 @@ const USED: [Guest; GUESTS.len()] = [
     runtime_guard::GUEST,
     fetch::GUEST,
     fetch::DOCS,
+    tests_first::GUEST,
+    todo::GUEST,
 ];
 
 #[test]

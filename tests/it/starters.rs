@@ -62,6 +62,7 @@ struct Project {
 
 impl Project {
     /// A new one; none when the language's toolchain is not here.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
     fn make(language: &'static str, role: &'static str) -> Option<Project> {
         // A fixed place: what a toolchain remembers of it is of use the next time.
         let folder =
@@ -264,4 +265,32 @@ fn what_is_wrong_is_said() {
     std::fs::write(folder.path().join("mine/plugin.toml"), "role = \"guard\"\ngrants = []\n")
         .unwrap();
     check(&["build", "mine"], "unknown field `grants`");
+}
+
+/// As the examples are: beside another plugin, which comes first in every list.
+#[test]
+fn a_member_of_a_workspace_is_a_project_too() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let put = |path: &str, text: &str| {
+        let path = place.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let root = "[workspace]\nresolver = \"3\"\nmembers = [\"another\", \"mine\"]\n\
+                [profile.guest]\ninherits = \"release\"\n";
+    put("Cargo.toml", root);
+    for name in ["another", "mine"] {
+        let package = format!("[package]\nname = \"{name}-plugin\"\nedition = \"2024\"\n");
+        put(&format!("{name}/Cargo.toml"), &(package + "[lib]\ncrate-type = [\"cdylib\"]\n"));
+        put(&format!("{name}/src/lib.rs"), "");
+    }
+    put("mine/plugin.toml", "name = \"mine\"\nrole = \"tool\"\nlanguage = \"rust\"\n");
+    let mut build = harness();
+    build.args(["plugin", "build", "mine"]).current_dir(place.path()).envs(environment());
+    // A folder of its own: names of packages are not unique in the others' one.
+    let (ok, said) = said(build.env("CARGO_TARGET_DIR", place.path().join("target")));
+    assert!(ok && said.contains("built tool `mine/mine.wasm`"), "{said}");
+    let component = std::fs::read(place.path().join("mine/mine.wasm")).unwrap();
+    let names = |name: &str| component.windows(name.len()).any(|part| part == name.as_bytes());
+    assert!(names("mine_plugin.wasm") && !names("another_plugin.wasm"), "another plugin's module");
 }

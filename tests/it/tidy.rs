@@ -1,13 +1,14 @@
 //! The rules of the house, as far as a machine can see them.
 //!
 //! Reads the repository itself: which module names which (`floors`), what the manifests say
-//! (`manifests`), how files are named, how long they are and what they mention (`files`), and what tools
-//! say (`texts`).
+//! (`manifests`), how files are named, how long they are and what they mention (`files`), what a plugin's
+//! table holds and which test shows it (`plugins`), and what tools say (`texts`).
 //! Every test lists all offences at once, each with its file and line.
 
 mod files;
 mod floors;
 mod manifests;
+mod plugins;
 mod texts;
 mod tree;
 

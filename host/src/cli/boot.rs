@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
+use harness_jail::PrivateDir;
 
 use super::Loaded;
 use crate::audit::Audit;
-use crate::config::{Config, PluginConfig};
+use crate::config::{Config, PluginConfig, Settings};
 use crate::containment::Containment;
 use crate::harness::{Harness, Parts};
 use crate::ledger::{Interrupted, Ledger};
@@ -149,6 +150,17 @@ fn open_audit(path: &Path) -> anyhow::Result<Arc<Audit>> {
     let audit =
         opened.with_context(|| format!("cannot open the audit log `{}`", path.display()))?;
     Ok(Arc::new(audit))
+}
+
+/// An engine for a command that runs no server. It keeps what it compiles where the server would,
+/// unless commands could get there, or nobody can.
+pub(super) fn engine(settings: &Settings) -> anyhow::Result<Engine> {
+    let engine = Engine::new()?;
+    let Some(state_dir) = settings.state_dir().filter(|_| settings.keeps_state_closed()) else {
+        return Ok(engine);
+    };
+    let place = PrivateDir::open(&state_dir).and_then(|state| Places::compiled_in(&state));
+    Ok(place.and_then(|place| engine.clone().keeping_compiled(place)).unwrap_or(engine))
 }
 
 /// Reads every plugin that is configured.

@@ -13,6 +13,7 @@ use anyhow::bail;
 
 use super::boot;
 use super::flags::{Configured, settings};
+use crate::plugin::Engine;
 use crate::redact::Redactor;
 
 /// How bad it is.
@@ -91,7 +92,8 @@ pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
     report.tell("state", things::state(&config));
     let (ledger, in_use) = things::ledger(&config);
     report.tell("ledger", ledger);
-    for finding in things::plugins(&config, &environment).await {
+    let engine = Engine::new()?;
+    for finding in things::plugins(&engine, &config, &environment).await {
         report.tell(finding.0, finding.1);
     }
     report.tell("upstream", reach::upstream(&config).await);

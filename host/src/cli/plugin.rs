@@ -93,14 +93,16 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
 
 /// Loads what is configured without a server's state directory.
 pub(super) async fn load_for_listing(
+    engine: &Engine,
     configured: &BTreeMap<String, PluginConfig>,
     environment: &[(String, String)],
 ) -> anyhow::Result<Plugins> {
-    load_here(boot::sources(configured), environment).await
+    load_here(engine, boot::sources(configured), environment).await
 }
 
 /// Loads sources without a server's state directory.
 async fn load_here(
+    engine: &Engine,
     sources: Vec<Source>,
     environment: &[(String, String)],
 ) -> anyhow::Result<Plugins> {
@@ -112,7 +114,7 @@ async fn load_here(
         Shell::none(),
         Arc::new(boot::redactor(std::iter::empty(), environment)),
     );
-    let plugins = Plugins::load(&Engine::new()?, sources, &Arc::new(workspace)).await;
+    let plugins = Plugins::load(engine, sources, &Arc::new(workspace)).await;
     directory.remove_tree()?;
     Ok(plugins)
 }

@@ -155,6 +155,11 @@ impl Settings {
         })
     }
 
+    /// Whether no command may run without walls, so that none reaches the state directory.
+    pub fn keeps_state_closed(&self) -> bool {
+        self.text("shell.allow_unsandboxed") != "true"
+    }
+
     /// Takes a value, and tells what is wrong with it: also with one that a later layer replaces,
     /// because whoever wrote it expects something of it.
     pub(super) fn set(&mut self, key: &'static Key, texts: Vec<String>, origin: Origin) {

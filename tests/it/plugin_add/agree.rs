@@ -138,12 +138,13 @@ fn servers_are_written_as_they_were_named() {
 /// A command at a terminal: what it wrote, after `meanwhile` and then `answer`.
 fn at_a_terminal(place: &Place, answer: &str, meanwhile: impl FnOnce()) -> String {
     let mut child = Command::new("script");
+    let home = tempfile::tempdir().unwrap();
     let program = harness().get_program().to_str().unwrap().to_owned();
     let (config, offer) = (place.path("harness.toml"), place.path("offers/mine.wasm"));
     let line = format!("{program} plugin add {} --config {}", offer.display(), config.display());
     let mut child = child
         .args(["-qec", &line, "/dev/null"])
-        .env("HOME", place.path(""))
+        .env("HOME", home.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

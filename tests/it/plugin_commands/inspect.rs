@@ -81,9 +81,12 @@ fn what_is_no_plugin_is_said() {
     desk.put("notes.txt", "no WebAssembly at all");
     check(&["inspect", "@/notes.txt"], "not a component this host can run: the file is no Web");
     check(&["inspect", "@/gone.wasm"], "there is no component `@/gone.wasm`\nhint: build");
-    check(&["inspect", "@/"], "`@/` is no plugin's folder and no component file: cannot read");
-    desk.put("plugin.toml", "name = \"other\"\n");
+    check(
+        &["inspect", "@/"],
+        "cannot read `@/plugin.toml`, which every project has; `harness plugin new`",
+    );
+    desk.put("plugin.toml", "name = \"other\"\nrole = \"guard\"\nlanguage = \"rust\"\n");
     check(&["check", "@/"], "there is no component `@/other.wasm`\nhint: build the plugin first");
     desk.put("plugin.toml", "role = \"guard\"\n");
-    check(&["test", "@/"], "`@/plugin.toml` has no `name`, a text");
+    check(&["test", "@/"], "`@/plugin.toml`: TOML parse error");
 }

@@ -233,6 +233,18 @@ FAILED  no rule of that name
 }
 
 #[test]
+fn the_examples_table_holds() {
+    let table = include_str!("../../../plugins/examples/tests-first/tests.toml");
+    let desk = Desk::with("tests-first");
+    desk.put("table.toml", table);
+    let said = desk.run(&["test", "@/tests-first.wasm", "--table", "@/table.toml"], &[]);
+    assert!(said.ok, "{said:?}");
+    let rows = table.matches("[[test]]").count();
+    let held = said.out.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(held > rows, "the rows, and what every guard must hold against: {said:?}");
+}
+
+#[test]
 fn guards_see_the_calls_before() {
     let earlier = "{ tool = \"read\", input = { path = \"a\" }, outcome = \"x\" }";
     let row = |earlier: &str, expect: &str| {

@@ -15,8 +15,8 @@ use crate::rig::{Rig, harness};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/0.1");
 
-/// Where compiled components lie between two runs of the tests.
-const COMPILED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/golden-compiled");
+/// Where compiled components lie between two runs of the tests, the state directory of a server that never was.
+const STATE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/golden-state");
 
 /// Every component of the folder, by its plugin's name, with its role, its grants, and what is listed
 /// of it.
@@ -108,7 +108,8 @@ fn golden_components_load() {
     let config = home.path().join("harness.toml");
     std::fs::write(&config, tables()).unwrap();
     let mut command = harness();
-    command.args(["plugin", "list", "--config"]).arg(&config).env("HOME", home.path());
+    command.args(["plugin", "list", "--state-dir", STATE, "--config"]).arg(&config);
+    command.env("HOME", home.path());
     let output = command.output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{out}");
@@ -150,7 +151,8 @@ async fn golden_components_work_and_break_in_words() {
     paths.push("made.txt".to_owned());
     let state = |root: &Path| PrivateDir::open(&root.join("state")).unwrap();
     let compiled = |root: &Path| state(root).subdirectory("compiled").unwrap();
-    let kept = PrivateDir::open(Path::new(COMPILED)).unwrap();
+    let kept = PrivateDir::open(Path::new(STATE)).and_then(|state| state.subdirectory("compiled"));
+    let kept = kept.unwrap();
     let start = |root: &Path| {
         copy_files(&kept, &compiled(root));
         tables()

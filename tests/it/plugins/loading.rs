@@ -2,6 +2,7 @@
 //! tool is left out.
 
 use harness::event::CallEnding;
+use harness::plugin::POWERS;
 use harness_guests::Guest;
 
 use super::misbehave_tool::{self, GRANTS};
@@ -107,6 +108,23 @@ fn what_is_wrong_with_a_tool_is_listed() {
     let (ok, out) = list(misbehave_tool::GUEST, GRANTS);
     assert!(ok, "{out}");
     assert!(out.contains("may use: workspace-write, process, state"), "{out}");
+}
+
+#[test]
+fn each_power_is_granted_by_its_own_name() {
+    let files = harness_bundle::PLUGINS.iter().find(|plugin| plugin.name == "files").unwrap();
+    let files = Guest { name: "files", bytes: files.bytes };
+    for power in POWERS {
+        let (guest, imported): (Guest, &[&str]) = match power {
+            "workspace-read" => (files, &["workspace-read", "workspace-write"]),
+            "fetch" => (crate::fetch::GUEST, &["fetch"]),
+            _ => (misbehave_tool::GUEST, &["workspace-write", "process", "state"]),
+        };
+        let others: Vec<&str> = POWERS.into_iter().filter(|other| *other != power).collect();
+        let (_, out) = list(guest, &format!("grants = {others:?}\nfetch = [\"a.example\"]"));
+        let says = format!("imports `{power}`, which it was not granted");
+        assert!(imported.contains(&power) && out.contains(&says), "no `{says}` in\n{out}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

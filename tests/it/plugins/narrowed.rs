@@ -2,7 +2,9 @@
 
 use harness::event::CallEnding;
 
-use super::ended;
+use super::{
+    IS_REFUSED_A_FILE, assert_refused, ended, misbehave_guard, misbehave_tool, start, write_a_file,
+};
 use crate::rig::Rig;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,4 +83,25 @@ async fn a_limit_that_is_configured_holds() {
         told.starts_with("timed out after 0.") || told.starts_with("timed out after 1"),
         "{told}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_has_no_more_instructions_and_memory_than_its_table_says() {
+    let check = async |what: &str, limits: &str, says: &str| {
+        let keys = format!("limits = {{ {limits} }}\nconfig = {{ do = \"{what}\" }}");
+        let rig = start(IS_REFUSED_A_FILE, misbehave_guard::GUEST, &keys).await;
+        let call = write_a_file(&rig).await;
+        assert_refused(&rig, &call, "guard-broken");
+        assert!(call.text.contains(says), "no `{says}` in {}", call.text);
+    };
+    check("loop", "fuel_millions = 20", "it used up its budget of 20 million").await;
+    check("memory", "memory_mb = 8", "it needed more than 8 MiB of memory").await;
+
+    let script =
+        "[[turn]]\ncalls = [{ tool = \"memory\", input = {} }]\n[[turn]]\ntext = \"I went on.\"";
+    let keys = format!("{}\nlimits = {{ memory_mb = 8 }}", misbehave_tool::GRANTS);
+    let rig = start(script, misbehave_tool::GUEST, &keys).await;
+    let reply = rig.chat(&rig.body("go")).await;
+    let ended = ended(&rig, &reply.run).await;
+    assert!(ended[0].text.contains("it needed more than 8 MiB of memory"), "{ended:?}");
 }

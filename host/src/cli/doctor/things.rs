@@ -13,6 +13,7 @@ use crate::containment::Containment;
 use crate::error::with_causes;
 use crate::ledger::{Standing, standing};
 use crate::places::Places;
+use crate::plugin::Engine;
 
 /// Free bytes below which a server will soon be unable to write.
 const LITTLE_BYTES: u64 = 1 << 30;
@@ -101,10 +102,11 @@ pub(super) fn ledger(config: &Config) -> (Finding, bool) {
 
 /// Every plugin that does not load, and the profile that is chosen.
 pub(super) async fn plugins(
+    engine: &Engine,
     config: &Config,
     environment: &[(String, String)],
 ) -> Vec<(&'static str, Finding)> {
-    let plugins = match load_for_listing(&config.plugins, environment).await {
+    let plugins = match load_for_listing(engine, &config.plugins, environment).await {
         Ok(plugins) => plugins,
         Err(err) => return vec![("plugins", Finding::problem(format!("{err:#}")))],
     };

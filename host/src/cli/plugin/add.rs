@@ -17,8 +17,9 @@ use super::agree::Word;
 use super::offer::{Offer, role_of};
 use super::shelf::tables::{self, Change};
 use super::shelf::{self, Shelf};
+use crate::cli::boot;
 use crate::config::PluginConfig;
-use crate::plugin::{FILE_BYTES, Listed, digest};
+use crate::plugin::{Engine, FILE_BYTES, Listed, digest};
 
 /// What to add.
 #[derive(Args, Clone)]
@@ -59,8 +60,10 @@ struct Before {
 /// Runs the command.
 pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
     let AddArgs { path, name, terms } = args;
-    let offer = Offer::read(&path, name.as_deref()).await?;
     let mut shelf = Shelf::open(terms.config.as_deref())?;
+    // What is compiled for it here, a server that starts later need not compile.
+    let engine = boot::engine(shelf.settings())?;
+    let offer = Offer::read(engine.clone(), &path, name.as_deref()).await?;
     let (found, ending) = offer.place();
     let mut file = shelf.place(found, &offer.name, ending);
     if let Some(named) = shelf.table(&offer.name).and_then(|table| table.path.clone()) {
@@ -74,7 +77,7 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
         }
         file = named;
     }
-    let before = before(&shelf, &offer, &file).await?;
+    let before = before(&shelf, &engine, &offer, &file).await?;
     let granted = before.as_ref().and_then(|it| it.table.grants.clone()).unwrap_or_default();
     let more: Vec<&str> = offer
         .powers
@@ -95,7 +98,7 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
     }
     tell(&offer, &listed, before.as_ref(), &more);
     println!("into `{}`:", shelf.file().display());
-    let redactor = super::boot::redactor(settings.secrets(), &[]);
+    let redactor = boot::redactor(settings.secrets(), &[]);
     for line in tables::difference(shelf.text(), &text) {
         println!("    {}", redactor.redact_owned(line));
     }
@@ -121,7 +124,12 @@ fn own_file(path: &Path, name: &str) -> PathBuf {
 }
 
 /// What is there of that name; None for a new one, as for one whose removal left a table behind.
-async fn before(shelf: &Shelf, offer: &Offer, file: &Path) -> anyhow::Result<Option<Before>> {
+async fn before(
+    shelf: &Shelf,
+    engine: &Engine,
+    offer: &Offer,
+    file: &Path,
+) -> anyhow::Result<Option<Before>> {
     let Some(table) = shelf.table(&offer.name).cloned() else { return Ok(None) };
     let bytes = read_capped(file, FILE_BYTES as u64).ok();
     if bytes.is_none() && table.path.is_none() {
@@ -130,7 +138,7 @@ async fn before(shelf: &Shelf, offer: &Offer, file: &Path) -> anyhow::Result<Opt
     let digest = bytes.as_deref().map(digest);
     if digest.as_ref() != Some(&offer.digest)
         && let Some(bytes) = bytes.filter(|_| file.extension().is_some_and(|it| it == "wasm"))
-        && let Some(role) = role_of(&offer.name, &bytes).await
+        && let Some(role) = role_of(engine, &offer.name, &bytes).await
         && role != offer.role
     {
         // A tool under a guard's name would be a guard less.

@@ -39,17 +39,17 @@ pub(super) struct Stage {
 }
 
 impl Bench {
-    /// Compiles the component of the plugin `name`.
+    /// Compiles the component of the plugin `name`, unless the engine has kept it.
     ///
     /// # Errors
     ///
     /// When it is no component this host can run, or there is no engine.
     pub(super) async fn open(
+        engine: Engine,
         name: &str,
         component: Vec<u8>,
         redactor: Redactor,
     ) -> anyhow::Result<Result<Bench, LoadError>> {
-        let engine = Engine::new()?;
         let read = Anatomy::read(&engine, component).await;
         let (name, redactor) = (name.to_owned(), Arc::new(redactor));
         Ok(read.map(|anatomy| Bench { name, engine, anatomy, redactor }))

@@ -18,7 +18,7 @@ use super::language::Language;
 use super::manifest::Manifest;
 use super::toolchain::{Place, Program, RUST_TARGET};
 use crate::cli::search_path;
-use crate::plugin::FILE_BYTES;
+use crate::plugin::{FILE_BYTES, Role};
 
 /// Where the core module of a project in C or Go lies, in the project.
 const FOLDER: &str = "build";
@@ -84,10 +84,15 @@ impl Project<'_> {
     /// Leaves the component, and gives its size in bytes.
     fn build(&self) -> anyhow::Result<u64> {
         let component = self.manifest.component();
-        let world = format!("{}-plugin", self.manifest.role);
+        let world = match (self.manifest.language, self.manifest.role) {
+            // Their builders bring in a world's every import, and a tool's are to be granted: the
+            // project says itself which it wants.
+            (Language::Python | Language::JavaScript, Role::Tool) => "own-tool".to_owned(),
+            (_, role) => format!("{role}-plugin"),
+        };
         match self.manifest.language {
             Language::Rust => {
-                self.run(&["build", "--profile", "guest"])?;
+                self.run(&["build", "--profile", "guest", "--target", RUST_TARGET])?;
                 self.wrap(&self.rust_module()?)?;
             }
             Language::C => {
@@ -144,23 +149,31 @@ impl Project<'_> {
         self.program.first.iter().cloned().chain(more).collect()
     }
 
-    /// Where cargo left the module: it knows its own target folder and names.
+    /// Where cargo left the module: it knows its own target folder and names. The project may be a
+    /// member of a larger workspace, which has other plugins.
     fn rust_module(&self) -> anyhow::Result<PathBuf> {
-        let arguments = self.arguments(&["metadata", "--no-deps", "--format-version", "1"]);
-        let said = ask_program(&self.program.file, &arguments, self.directory())
-            .ok_or_else(|| anyhow!("`cargo metadata` failed"))?;
-        let said: Value = serde_json::from_str(&said).context("`cargo metadata` is not JSON")?;
+        let here = self.ask_cargo(&["locate-project"])?;
+        let said = self.ask_cargo(&["metadata", "--no-deps", "--format-version", "1"])?;
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let targets =
-            list(&said["packages"]).into_iter().flat_map(|package| list(&package["targets"]));
+        let packages = list(&said["packages"]).into_iter();
+        let package = packages.filter(|package| package["manifest_path"] == here["root"]);
+        let targets = package.flat_map(|package| list(&package["targets"]));
         let is_module =
             |target: &Value| list(&target["crate_types"]).iter().any(|kind| kind == "cdylib");
         let mut names = targets
             .filter(is_module)
             .filter_map(|target| target["name"].as_str().map(|name| name.replace('-', "_")));
-        let name = names.next().context("no package of the project has a `cdylib`")?;
+        let name = names.next().context("the project's package has no `cdylib`")?;
         let folder = said["target_directory"].as_str().context("cargo names no target folder")?;
         Ok(Path::new(folder).join(RUST_TARGET).join("guest").join(format!("{name}.wasm")))
+    }
+
+    /// What cargo says of the project, as JSON.
+    fn ask_cargo(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        let what = arguments[0];
+        let said = ask_program(&self.program.file, &self.arguments(arguments), self.directory())
+            .ok_or_else(|| anyhow!("`cargo {what}` failed"))?;
+        serde_json::from_str(&said).with_context(|| format!("`cargo {what}` is not JSON"))
     }
 
     /// Makes the component of a core module.

@@ -17,7 +17,7 @@ use super::project::Project;
 use crate::cli::boot;
 use crate::cli::flags::{Configured, sound_layers};
 use crate::config::PluginConfig;
-use crate::plugin::{Anatomy, Role, VERSION};
+use crate::plugin::{Anatomy, Engine, Role, VERSION};
 
 /// From this size on a component of a guard or a profile is worth a word, in bytes.
 const LARGE_SEALED: usize = 24 << 20;
@@ -94,7 +94,7 @@ pub(super) async fn run(args: CheckArgs) -> anyhow::Result<()> {
     let (settings, environment) = sound_layers(&Configured::of_state(args.config, None))?;
     let table = settings.plugins().get(&project.name).cloned();
     let redactor = boot::redactor(settings.secrets(), &environment);
-    let findings = look(project, args.grants, table, redactor).await?;
+    let findings = look(project, args.grants, table, redactor, boot::engine(&settings)?).await?;
     findings.iter().for_each(tell);
     let problems = findings.iter().filter(|it| it.weight == Weight::Problem).count();
     ensure!(problems == 0, "{problems} problem(s)");
@@ -122,10 +122,11 @@ async fn look(
     grants: Option<Vec<String>>,
     table: Option<PluginConfig>,
     redactor: crate::redact::Redactor,
+    engine: Engine,
 ) -> anyhow::Result<Vec<Finding>> {
     let Project { name, role: said, bytes, .. } = project;
     let size = bytes.len();
-    let bench = match Bench::open(&name, bytes, redactor).await? {
+    let bench = match Bench::open(engine, &name, bytes, redactor).await? {
         Ok(bench) => bench,
         Err(err) => return Ok(vec![Finding::error("file", &err.to_string())]),
     };
@@ -134,7 +135,7 @@ async fn look(
     let role = match &anatomy.role {
         Ok((role, version)) => {
             findings.push(of_size(size, *role, anatomy));
-            findings.push(of_role(*role, version, said.as_deref()));
+            findings.push(of_role(*role, version, said));
             Some(*role)
         }
         Err(err) => {
@@ -186,9 +187,9 @@ fn of_size(size: usize, role: Role, anatomy: &Anatomy) -> Finding {
     Finding::advice("file", what, mend)
 }
 
-fn of_role(role: Role, version: &str, said: Option<&str>) -> Finding {
+fn of_role(role: Role, version: &str, said: Option<Role>) -> Finding {
     match said {
-        Some(said) if said != role.to_string() => Finding::problem(
+        Some(said) if said != role => Finding::problem(
             "role",
             format!("`plugin.toml` says `{said}`, the component is a {role}"),
             format!("write `role = \"{role}\"`, or build the world of a {said}"),

@@ -11,7 +11,7 @@ use super::bench::Bench;
 use super::figures;
 use super::project::Project;
 use crate::cli::{boot, environment};
-use crate::plugin::{Anatomy, Plugins, VERSION};
+use crate::plugin::{Anatomy, Engine, Plugins, VERSION};
 use crate::wit::Effects;
 
 /// What to look at.
@@ -28,7 +28,7 @@ pub(super) async fn run(args: InspectArgs) -> anyhow::Result<()> {
     tell("digest", &format!("blake3:{}", blake3::hash(&project.bytes).to_hex()));
     tell("size", &figures::size(project.bytes.len()));
     let redactor = boot::redactor(std::iter::empty(), &environment());
-    let bench = Bench::open(&project.name, project.bytes, redactor).await??;
+    let bench = Bench::open(Engine::new()?, &project.name, project.bytes, redactor).await??;
     let anatomy = &bench.anatomy;
     match &anatomy.role {
         Ok((role, version)) => {

@@ -13,6 +13,7 @@ use clap::Args;
 use harness_jail::{files_in, read_capped};
 
 use super::load_for_listing;
+use crate::cli::boot;
 use crate::cli::flags::{Configured, sound_layers};
 use crate::config::{PluginConfig, PluginLimits, is_name};
 use crate::plugin::{FILE_BYTES, Listed, digest};
@@ -33,7 +34,8 @@ pub(crate) struct ListArgs {
 /// Runs the command.
 pub(super) async fn run(args: ListArgs) -> anyhow::Result<()> {
     let (settings, environment) = sound_layers(&args.configured)?;
-    let plugins = load_for_listing(settings.plugins(), &environment).await?;
+    let engine = boot::engine(&settings)?;
+    let plugins = load_for_listing(&engine, settings.plugins(), &environment).await?;
     for listed in plugins.listed() {
         println!("{}", lines(listed, settings.plugins()));
     }

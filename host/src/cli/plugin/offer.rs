@@ -12,7 +12,7 @@ use super::project::Project;
 use super::{boot, load_here};
 use crate::cli::environment;
 use crate::config::{Found, PluginConfig, is_default, is_name};
-use crate::plugin::{Listed, Role, Source, digest};
+use crate::plugin::{Engine, Listed, Role, Source, digest};
 
 /// The largest table of a profile.
 const TABLE_BYTES: u64 = 1 << 20;
@@ -25,6 +25,7 @@ pub(super) struct Offer {
     pub(super) role: Role,
     /// What it needs a grant for.
     pub(super) powers: Vec<&'static str>,
+    engine: Engine,
     /// None of a profile's table.
     bench: Option<Bench>,
 }
@@ -35,7 +36,11 @@ impl Offer {
     /// # Errors
     ///
     /// For whoever adds it: what it is not.
-    pub(super) async fn read(path: &Path, name: Option<&str>) -> anyhow::Result<Offer> {
+    pub(super) async fn read(
+        engine: Engine,
+        path: &Path,
+        name: Option<&str>,
+    ) -> anyhow::Result<Offer> {
         let is_table = path.extension().is_some_and(|it| it == "toml") && !path.is_dir();
         let (own_name, bytes) = if is_table {
             let shown = path.display();
@@ -59,15 +64,23 @@ impl Offer {
         let digest = digest(&bytes);
         if is_table {
             let role = Role::Profile;
-            return Ok(Offer { name, bytes, digest, role, powers: Vec::new(), bench: None });
+            return Ok(Offer {
+                name,
+                bytes,
+                digest,
+                role,
+                powers: Vec::new(),
+                engine,
+                bench: None,
+            });
         }
         let redactor = boot::redactor(std::iter::empty(), &environment());
         let refused = |cause: &dyn std::fmt::Display| anyhow!("it is no plugin: {cause}");
-        let bench = Bench::open(&name, bytes.clone(), redactor).await?;
+        let bench = Bench::open(engine.clone(), &name, bytes.clone(), redactor).await?;
         let bench = bench.map_err(|err| refused(&err))?;
         let role = bench.anatomy.role.as_ref().map_err(|err| refused(err))?.0;
         let powers = bench.anatomy.powers.clone();
-        Ok(Offer { name, bytes, digest, role, powers, bench: Some(bench) })
+        Ok(Offer { name, bytes, digest, role, powers, engine, bench: Some(bench) })
     }
 
     /// Where its file stands, and how that ends.
@@ -90,7 +103,7 @@ impl Offer {
             None => {
                 let bytes = self.bytes.clone();
                 let source = Source::new(&self.name, table.clone(), move |_| Ok(bytes));
-                load_here(vec![source], &environment()).await?
+                load_here(&self.engine, vec![source], &environment()).await?
             }
         };
         match plugins.listed().first() {
@@ -104,8 +117,8 @@ impl Offer {
 }
 
 /// The role of a component, as far as it can be told.
-pub(super) async fn role_of(name: &str, bytes: &[u8]) -> Option<Role> {
+pub(super) async fn role_of(engine: &Engine, name: &str, bytes: &[u8]) -> Option<Role> {
     let redactor = boot::redactor(std::iter::empty(), &[]);
-    let bench = Bench::open(name, bytes.to_vec(), redactor).await.ok()?.ok()?;
+    let bench = Bench::open(engine.clone(), name, bytes.to_vec(), redactor).await.ok()?.ok()?;
     bench.anatomy.role.as_ref().ok().map(|(role, _)| *role)
 }

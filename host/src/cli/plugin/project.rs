@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use harness_jail::read_capped;
 
-use crate::plugin::FILE_BYTES;
-
-/// What a project says of itself.
-const MANIFEST: &str = "plugin.toml";
+use super::manifest::Manifest;
+use crate::plugin::{FILE_BYTES, Role};
 
 /// A project's test table.
 pub(super) const TABLE: &str = "tests.toml";
@@ -25,7 +23,7 @@ pub(super) struct Project {
     /// From `plugin.toml`; of a component file, its name without `.wasm`.
     pub(super) name: String,
     /// The role that `plugin.toml` says it has.
-    pub(super) role: Option<String>,
+    pub(super) role: Option<Role>,
     /// The component.
     pub(super) bytes: Vec<u8>,
     /// The test table that belongs to it, as far as there is a folder.
@@ -45,18 +43,10 @@ impl Project {
             let bytes = read_component(path)?;
             return Ok(Project { name, role: None, bytes, table: None });
         }
-        let manifest = path.join(MANIFEST);
-        let shown = manifest.display();
-        let text = read_text(&manifest).with_context(|| {
-            format!("`{}` is no plugin's folder and no component file", path.display())
-        })?;
-        let words: toml::Table =
-            text.parse().map_err(|err: toml::de::Error| anyhow!("`{shown}`: {err}"))?;
-        let word = |key: &str| words.get(key).and_then(toml::Value::as_str).map(str::to_owned);
-        let name = word("name").ok_or_else(|| anyhow!("`{shown}` has no `name`, a text"))?;
+        let Manifest { name, role, .. } = Manifest::read(path)?;
         let component = path.join(format!("{name}.wasm"));
         let bytes = read_component(&component)?;
-        Ok(Project { name, role: word("role"), bytes, table: Some(path.join(TABLE)) })
+        Ok(Project { name, role: Some(role), bytes, table: Some(path.join(TABLE)) })
     }
 }
 

@@ -17,9 +17,10 @@ use super::agree::Word;
 use super::offer::role_of;
 use super::shelf::tables::{self, Change};
 use super::shelf::{self, Shelf};
+use crate::cli::boot;
 use crate::config::{Found, PluginConfig, is_default};
 use crate::nearest::nearest;
-use crate::plugin::{FILE_BYTES, Role, digest};
+use crate::plugin::{Engine, FILE_BYTES, Role, digest};
 
 /// What of a table does not stay when a plugin is switched off for good.
 const FIELDS: [&str; 13] = [
@@ -69,7 +70,10 @@ pub(super) async fn run(args: RemoveArgs) -> anyhow::Result<()> {
         None => None,
     };
     let is_missed = match &own {
-        Some(file) => table.found.is_some() && may_be_guard(&name, file).await,
+        Some(file) => {
+            table.found.is_some()
+                && may_be_guard(&boot::engine(shelf.settings())?, &name, file).await
+        }
         None => false,
     };
     let end = match &off {
@@ -77,7 +81,7 @@ pub(super) async fn run(args: RemoveArgs) -> anyhow::Result<()> {
         _ => &out,
     };
     println!("out of `{}`:", shelf.file().display());
-    let redactor = super::boot::redactor(shelf.settings().secrets(), &[]);
+    let redactor = boot::redactor(shelf.settings().secrets(), &[]);
     for line in tables::difference(shelf.text(), end) {
         println!("    {}", redactor.redact_owned(line));
     }
@@ -127,12 +131,12 @@ fn switched_off(
 }
 
 /// What cannot be read, or is no component, may have been a guard.
-async fn may_be_guard(name: &str, file: &Path) -> bool {
+async fn may_be_guard(engine: &Engine, name: &str, file: &Path) -> bool {
     if file.extension().is_some_and(|ending| ending == "toml") {
         return false;
     }
     let Ok(bytes) = read_capped(file, FILE_BYTES as u64) else { return true };
-    !matches!(role_of(name, &bytes).await, Some(Role::Tool | Role::Profile))
+    !matches!(role_of(engine, name, &bytes).await, Some(Role::Tool | Role::Profile))
 }
 
 fn unknown(shelf: &Shelf, name: &str) -> anyhow::Error {

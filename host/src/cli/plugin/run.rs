@@ -31,7 +31,7 @@ use crate::config::PluginConfig;
 use crate::containment::Containment;
 use crate::deadline::Deadline;
 use crate::error::fault_text;
-use crate::plugin::{End, Plugins, Ran, Tool, Used, Workspace};
+use crate::plugin::{End, Engine, Plugins, Ran, Tool, Used, Workspace};
 use crate::redact::Redactor;
 use crate::wit::Call;
 
@@ -73,7 +73,8 @@ pub(super) async fn run(args: RunArgs) -> anyhow::Result<()> {
     let redactor = || boot::redactor(settings.secrets(), &environment);
     log::start_for_plugins(redactor());
     let Loaded { bench, plugins } =
-        open(&args, &project.name, project.bytes, table, redactor()).await?;
+        open(&args, &project.name, project.bytes, table, redactor(), boot::engine(&settings)?)
+            .await?;
     let tool = find(&plugins, &args.tool)?;
     let stage = Stage::open()?;
     let shell = match tool.executes() && bench.anatomy.powers.contains(&"process") {
@@ -118,13 +119,14 @@ async fn open(
     component: Vec<u8>,
     table: PluginConfig,
     redactor: Redactor,
+    engine: Engine,
 ) -> anyhow::Result<Loaded> {
     let config = match &args.plugin_config {
         None => table.config.clone(),
         Some(text) => serde_json::from_str::<Map<String, Value>>(text)
             .context("`--plugin-config`: expected a JSON object")?,
     };
-    let bench = Bench::open(name, component, redactor).await??;
+    let bench = Bench::open(engine, name, component, redactor).await??;
     let grants = Some(args.grants.clone().or(table.grants.clone()).unwrap_or_default());
     let plugins = bench.load(PluginConfig { config, grants, ..table }).await?;
     let cause = plugins.listed().iter().find_map(|listed| listed.offers.as_ref().err());

@@ -16,7 +16,8 @@ use clap::Args;
 
 use super::bench::Bench;
 use super::project::{Project, read_text};
-use crate::cli::{boot, environment};
+use crate::cli::boot;
+use crate::cli::flags::{self, Configured};
 use crate::plugin::{Plugins, Role};
 use table::Row;
 pub(super) use tool::show;
@@ -78,8 +79,10 @@ pub(super) async fn run(args: TestArgs) -> anyhow::Result<()> {
         }
         None => Vec::new(),
     };
-    let redactor = boot::redactor(std::iter::empty(), &environment());
-    let bench = Bench::open(&project.name, project.bytes, redactor).await??;
+    let (settings, environment) = flags::settings(&Configured::default())?;
+    let redactor = boot::redactor(std::iter::empty(), &environment);
+    let engine = boot::engine(&settings)?;
+    let bench = Bench::open(engine, &project.name, project.bytes, redactor).await??;
     let is_guard = bench.anatomy.role.as_ref().is_ok_and(|(role, _)| *role == Role::Guard);
     ensure!(is_guard || !rows.is_empty(), "there is no table\nhint: name one by `--table FILE`");
     let mut tally = Tally::default();

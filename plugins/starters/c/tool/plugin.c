@@ -36,7 +36,7 @@ static void add_words(tool_plugin_string_t *text, const char *words) {
     add(text, words, strlen(words));
 }
 
-// printf would do; it is most of a libc, and brings WASI along.
+// snprintf would do; it is most of a libc.
 static void add_number(tool_plugin_string_t *text, uint64_t number) {
     char digits[20];
     size_t at = sizeof digits;

@@ -55,20 +55,3 @@ class ProviderProfile:
     def rescue(self, name, text, tools):
         """Calls that a model wrote as text."""
         return None
-
-
-class Decoder:
-    """Reads one reply."""
-
-    def __init__(self, name, streaming):
-        pass
-
-    @told
-    def push(self, event):
-        """What an event adds."""
-        return []
-
-    @told
-    def finish(self):
-        """What is left at the end."""
-        return []

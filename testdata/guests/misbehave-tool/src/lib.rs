@@ -23,6 +23,9 @@ const SHORT_MS: u32 = 300;
 
 const LONG_MS: u32 = 20_000;
 
+/// The time-out of `hang`, longer than any test: somebody else ends it.
+const ENDLESS_MS: u32 = 600_000;
+
 /// The component.
 pub struct Misbehave;
 
@@ -38,6 +41,7 @@ impl Tool for Misbehave {
         let names = [
             "panic",
             "loop",
+            "hang",
             "memory",
             "recurse",
             "big",
@@ -59,9 +63,10 @@ impl Tool for Misbehave {
     fn run(call: Call) -> Result<Outcome, Fault> {
         match call.tool.as_str() {
             "panic" => panic!("the tool was told to panic"),
-            "loop" => loop {
-                black_box(0);
-            },
+            "loop" => hang(),
+            // At once where `keep` was not called in the session before.
+            "hang" if reach::is_kept() => hang(),
+            "hang" => Ok(outcome("nothing is kept yet", "nothing")),
             "memory" => grow(),
             "recurse" => Ok(outcome(black_box(deeper(0)).to_string(), "came back")),
             "big" => Ok(outcome(say::big(), "very much")),
@@ -78,7 +83,11 @@ impl Tool for Misbehave {
 }
 
 fn spec(name: &str, schema: &str) -> Spec {
-    let timeout_ms = if name == "loop" { SHORT_MS } else { LONG_MS };
+    let timeout_ms = match name {
+        "loop" => SHORT_MS,
+        "hang" => ENDLESS_MS,
+        _ => LONG_MS,
+    };
     Spec {
         name: name.to_owned(),
         description: format!("Misbehaves: {name}."),
@@ -87,6 +96,12 @@ fn spec(name: &str, schema: &str) -> Spec {
         timeout_ms,
         timeout_argument: None,
         path_arguments: Vec::new(),
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        black_box(0);
     }
 }
 

@@ -44,16 +44,24 @@ pub(crate) fn run(how: &str) -> Result<Outcome, Fault> {
     Ok(outcome(completion.output, "let through"))
 }
 
+/// Where `keep` counts.
+const COUNT: &str = "count";
+
+/// Whether `keep` was called in this session.
+pub(crate) fn is_kept() -> bool {
+    state::get(COUNT).is_some()
+}
+
 /// Counts its calls, and says what happens to a writer that comes late.
 pub(crate) fn keep() -> Result<Outcome, Fault> {
-    let kept = state::get("count");
+    let kept = state::get(COUNT);
     let (count, revision) = match &kept {
         Some(value) => (value.bytes.first().copied().unwrap_or(0), value.revision),
         None => (0, 0),
     };
     let count = count + 1;
-    state::put("count", &[count], revision)?;
-    let late = match state::put("count", &[0], revision) {
+    state::put(COUNT, &[count], revision)?;
+    let late = match state::put(COUNT, &[0], revision) {
         Ok(_) => "taken".to_owned(),
         Err(fault) => fault.message,
     };
