@@ -113,6 +113,11 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         &["@/offers/mine.wasm", "--name", "other", "--yes", "--grants", "process"],
         &["it asks for `workspace-read` besides", "`--grants workspace-read`"],
     );
+    std::fs::create_dir(place.path("plugins/taken.wasm")).unwrap();
+    check(
+        &["@/offers/mine.wasm", "--name", "taken", "--yes"],
+        &["cannot write `@/plugins/taken.wasm`"],
+    );
     place.refuses(&["remove", "shell", "--yes"], &["is a default plugin", "`enabled = false`"]);
     place.refuses(
         &["remove", "mime", "--yes"],
@@ -182,4 +187,13 @@ fn a_person_is_asked() {
     let said = at_a_terminal(&place, "y\n", || {});
     assert!(said.contains("`mine` is in force"), "{said}");
     assert!(place.config().starts_with("# changed\n\n[plugin.mine]\n"), "{}", place.config());
+    // A person may agree to more than a script.
+    place.offer("mine", "files");
+    let before = place.config();
+    let said = at_a_terminal(&place, "n\n", || {});
+    assert!(said.contains("against what it is granted: + workspace-write"), "{said}");
+    assert_eq!(place.config(), before);
+    at_a_terminal(&place, "y\n", || {});
+    let granted = "grants = [\"workspace-read\", \"workspace-write\"]\n";
+    assert!(place.config().ends_with(granted), "{}", place.config());
 }

@@ -68,7 +68,7 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
     let mut file = shelf.place(found, &offer.name, ending);
     if let Some(named) = shelf.table(&offer.name).and_then(|table| table.path.clone()) {
         // One that stays where a person put it is pinned there.
-        if named != file && real_path(&named) != real_path(&own_file(&path, &offer.name)) {
+        if named != file && real_path(&named) != real_path(&offer.file) {
             bail!(
                 "there is another plugin `{}`: `{}`\nhint: give this one another name with `--name NAME`",
                 offer.name,
@@ -116,11 +116,6 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
         _ => println!("`{}` is in force; a server that runs takes it up by itself", offer.name),
     }
     Ok(())
-}
-
-/// The component's own file, of a file or of a project.
-fn own_file(path: &Path, name: &str) -> PathBuf {
-    if path.is_dir() { path.join(format!("{name}.wasm")) } else { path.to_owned() }
 }
 
 /// What is there of that name; None for a new one, as for one whose removal left a table behind.
@@ -261,6 +256,7 @@ fn put(
     file: &Path,
     text: &str,
 ) -> anyhow::Result<()> {
+    let original = shelf.text().to_owned();
     let digest_there = before.and_then(|before| before.digest.clone());
     if digest_there.as_ref() != Some(&offer.digest) {
         let waiting = match before {
@@ -274,7 +270,10 @@ fn put(
             let text = tables::set(text, &offer.name, &[(key, Some(value))])?;
             shelf.write(&text)?;
         }
-        shelf::put(file, &offer.bytes)?;
+        if let Err(err) = shelf::put(file, &offer.bytes) {
+            shelf.write(&original)?;
+            return Err(err);
+        }
     }
     shelf.write(text)
 }

@@ -2,7 +2,7 @@
 //!
 //! Read whole and once, so that what was looked at is what is put in place.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use harness_jail::read_capped;
@@ -20,6 +20,8 @@ const TABLE_BYTES: u64 = 1 << 20;
 /// A plugin, read.
 pub(super) struct Offer {
     pub(super) name: String,
+    /// The file that was read.
+    pub(super) file: PathBuf,
     pub(super) bytes: Vec<u8>,
     pub(super) digest: String,
     pub(super) role: Role,
@@ -51,6 +53,10 @@ impl Offer {
             let Project { name, bytes, .. } = Project::open(path)?;
             (name, bytes)
         };
+        let file = match path.is_dir() {
+            true => path.join(format!("{own_name}.wasm")),
+            false => path.to_owned(),
+        };
         let name = name.map_or(own_name, str::to_owned);
         ensure!(
             is_name(&name),
@@ -66,6 +72,7 @@ impl Offer {
             let role = Role::Profile;
             return Ok(Offer {
                 name,
+                file,
                 bytes,
                 digest,
                 role,
@@ -80,7 +87,7 @@ impl Offer {
         let bench = bench.map_err(|err| refused(&err))?;
         let role = bench.anatomy.role.as_ref().map_err(|err| refused(err))?.0;
         let powers = bench.anatomy.powers.clone();
-        Ok(Offer { name, bytes, digest, role, powers, engine, bench: Some(bench) })
+        Ok(Offer { name, file, bytes, digest, role, powers, engine, bench: Some(bench) })
     }
 
     /// Where its file stands, and how that ends.
