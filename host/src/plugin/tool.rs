@@ -240,8 +240,7 @@ impl ToolPlugin {
         // All it has, in one call: it may write a file of that size.
         let handed_limit = store.data().meter.limit_bytes;
         store.set_hostcall_fuel(handed_limit);
-        store.set_epoch_deadline(1);
-        store.epoch_deadline_async_yield_and_update(1);
+        self.engine.share(&mut store);
         Ok(store)
     }
 

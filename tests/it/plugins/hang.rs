@@ -9,7 +9,7 @@ use super::{ended, start};
 use crate::rig::{Reply, Rig};
 
 /// Sessions in which a call hangs; more than a small machine has cores.
-const HANGING: usize = 4;
+const HANGING: usize = 8;
 
 /// Sessions beside them.
 const OTHERS: usize = 20;
