@@ -76,6 +76,8 @@ pub struct Engine {
     cache: Option<Arc<Cache>>,
     /// Places for tools, which may hold one for minutes.
     tools: Arc<Semaphore>,
+    /// Of these, what calls may have beside the first one of their run.
+    spare: Arc<Semaphore>,
     /// Places for guards and profiles, which hold one for microseconds and are not to wait for tools.
     sealed: Arc<Semaphore>,
     /// Turns of tools that compute for long: one fewer than there are cores, so that one is left.
@@ -135,10 +137,14 @@ impl Engine {
             })
             .map_err(|err| EngineError(err.into()))?;
         let places = |stores: u32| Arc::new(Semaphore::new(stores as usize));
-        let (tools, sealed) = (places(stores - SEALED_STORES), places(SEALED_STORES));
+        let (tools, sealed) = (stores - SEALED_STORES, places(SEALED_STORES));
+        // One is left for a plugin that is loaded meanwhile.
+        let taken = u32::try_from(runs).unwrap_or(u32::MAX).saturating_add(1);
+        let spare = places(tools.saturating_sub(taken).max(1));
+        let tools = places(tools);
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let turns = Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)));
-        Ok(Engine { wasmtime: engine, cache: None, tools, sealed, turns })
+        Ok(Engine { wasmtime: engine, cache: None, tools, spare, sealed, turns })
     }
 
     /// The same engine, which keeps what it compiles in `directory`. Whoever can write there, or read
@@ -163,6 +169,18 @@ impl Engine {
     /// Waits for a tool's place in the pool. Whoever has one may make one store, and drops that first.
     pub(super) async fn tool_place(&self) -> OwnedSemaphorePermit {
         self.tools.clone().acquire_owned().await.expect("the semaphore is never closed")
+    }
+
+    /// The same for a call of a run, whose first one at a time is `first`: that needs no spare place, so
+    /// that no run waits for those of others.
+    pub(super) async fn call_place(&self, first: &Arc<Semaphore>) -> [OwnedSemaphorePermit; 2] {
+        let leave = tokio::select! {
+            biased;
+            first = first.clone().acquire_owned() => first,
+            spare = self.spare.clone().acquire_owned() => spare,
+        };
+        let leave = leave.expect("the semaphore is never closed");
+        [leave, self.tool_place().await]
     }
 
     /// Has a tool's guest yield at each tick. One that has computed for longer than [`QUICK_TICKS`] waits
