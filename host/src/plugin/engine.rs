@@ -12,7 +12,8 @@ use std::time::Duration;
 use harness_jail::PrivateDir;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::{
-    Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, ResourceLimiter,
+    Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, ResourceLimiter, Store,
+    UpdateDeadline,
 };
 
 use super::cache::Cache;
@@ -20,6 +21,9 @@ use super::cache::Cache;
 /// How often the epoch moves on. A busy guest yields to the runtime at each tick, so this bounds
 /// how late a time-out or a cancel can be.
 pub(super) const TICK: Duration = Duration::from_millis(10);
+
+/// Ticks that a tool computes as it likes; more than an ordinary call takes.
+const QUICK_TICKS: u32 = 20;
 
 /// Memory of one store, summed over every memory in it, where nothing else is configured.
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
@@ -72,8 +76,12 @@ pub struct Engine {
     cache: Option<Arc<Cache>>,
     /// Places for tools, which may hold one for minutes.
     tools: Arc<Semaphore>,
+    /// Of these, what calls may have beside the first one of their run.
+    spare: Arc<Semaphore>,
     /// Places for guards and profiles, which hold one for microseconds and are not to wait for tools.
     sealed: Arc<Semaphore>,
+    /// Turns of tools that compute for long: one fewer than there are cores, so that one is left.
+    turns: Arc<Semaphore>,
 }
 
 impl Engine {
@@ -129,8 +137,14 @@ impl Engine {
             })
             .map_err(|err| EngineError(err.into()))?;
         let places = |stores: u32| Arc::new(Semaphore::new(stores as usize));
-        let (tools, sealed) = (places(stores - SEALED_STORES), places(SEALED_STORES));
-        Ok(Engine { wasmtime: engine, cache: None, tools, sealed })
+        let (tools, sealed) = (stores - SEALED_STORES, places(SEALED_STORES));
+        // One is left for a plugin that is loaded meanwhile.
+        let taken = u32::try_from(runs).unwrap_or(u32::MAX).saturating_add(1);
+        let spare = places(tools.saturating_sub(taken).max(1));
+        let tools = places(tools);
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let turns = Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)));
+        Ok(Engine { wasmtime: engine, cache: None, tools, spare, sealed, turns })
     }
 
     /// The same engine, which keeps what it compiles in `directory`. Whoever can write there, or read
@@ -157,10 +171,49 @@ impl Engine {
         self.tools.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
 
+    /// The same for a call of a run, whose first one at a time is `first`: that needs no spare place, so
+    /// that no run waits for those of others.
+    pub(super) async fn call_place(&self, first: &Arc<Semaphore>) -> [OwnedSemaphorePermit; 2] {
+        let leave = tokio::select! {
+            biased;
+            first = first.clone().acquire_owned() => first,
+            spare = self.spare.clone().acquire_owned() => spare,
+        };
+        let leave = leave.expect("the semaphore is never closed");
+        [leave, self.tool_place().await]
+    }
+
+    /// Has a tool's guest yield at each tick. One that has computed for longer than [`QUICK_TICKS`] waits
+    /// for its turn among others of the kind, and a turn is a tick: together they leave a core to
+    /// everybody else, however many they are.
+    pub(super) fn share<T: 'static>(&self, store: &mut Store<T>) {
+        let (turns, mut ticks) = (self.turns.clone(), 0_u32);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(move |_| {
+            ticks = ticks.saturating_add(1);
+            if ticks <= QUICK_TICKS {
+                return Ok(UpdateDeadline::Yield(1));
+            }
+            let turns = turns.clone();
+            Ok(UpdateDeadline::YieldCustom(1, Box::pin(next_turn(turns))))
+        });
+    }
+
     /// The same for a guard or a profile.
     pub(super) async fn sealed_place(&self) -> OwnedSemaphorePermit {
         self.sealed.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
+}
+
+/// Returns when a guest may compute for a tick. The turn ends by the clock, as the guest may spend it
+/// waiting for a disk or a process.
+async fn next_turn(turns: Arc<Semaphore>) {
+    tokio::task::yield_now().await;
+    let turn = turns.acquire_owned().await.expect("the semaphore is never closed");
+    tokio::spawn(async move {
+        tokio::time::sleep(TICK).await;
+        drop(turn);
+    });
 }
 
 /// Room for so many stores. An ordinary one has one memory and up to three tables.

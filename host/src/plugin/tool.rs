@@ -240,8 +240,7 @@ impl ToolPlugin {
         // All it has, in one call: it may write a file of that size.
         let handed_limit = store.data().meter.limit_bytes;
         store.set_hostcall_fuel(handed_limit);
-        store.set_epoch_deadline(1);
-        store.epoch_deadline_async_yield_and_update(1);
+        self.engine.share(&mut store);
         Ok(store)
     }
 
@@ -334,8 +333,9 @@ impl Tool {
         };
         let deadline = deadline.at_most(limit);
         let watcher = Watcher { call_id: call.id.clone(), lines };
-        let waiting = tokio::time::timeout(deadline.left(), plugin.engine.tool_place());
-        let Ok(_place) = waiting.await else {
+        let place = plugin.engine.call_place(&workspace.first_call);
+        let waiting = tokio::time::timeout(deadline.left(), place);
+        let Ok(_places) = waiting.await else {
             let what = "too many calls of other runs were under way, and none ended in time";
             let broken = Breakage::of_host(&plugin.name, "run", what);
             let used = Used::default();

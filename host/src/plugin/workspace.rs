@@ -28,6 +28,8 @@ pub struct Workspace {
     pub redactor: Arc<Redactor>,
     kept: tokio::sync::Mutex<Keep>,
     changed: Mutex<Vec<FileState>>,
+    /// The place that one call at a time has for certain, whatever other sessions do.
+    pub(super) first_call: Arc<tokio::sync::Semaphore>,
 }
 
 /// What plugins keep between calls, by plugin and key: a revision, and bytes.
@@ -48,6 +50,7 @@ impl Workspace {
             redactor,
             kept: tokio::sync::Mutex::default(),
             changed: Mutex::default(),
+            first_call: Arc::new(tokio::sync::Semaphore::new(1)),
         }
     }
 

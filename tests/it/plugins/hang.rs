@@ -8,22 +8,25 @@ use super::misbehave_tool::{self, GRANTS};
 use super::{ended, start};
 use crate::rig::{Reply, Rig};
 
-/// Sessions in which a call hangs; more than a small machine has cores.
-const HANGING: usize = 4;
+/// Sessions in which calls hang, and how many side by side in each: more than a small machine has cores,
+/// and more than an engine has places.
+const HANGING: usize = 10;
+const SIDE_BY_SIDE: usize = 10;
 
 /// Sessions beside them.
 const OTHERS: usize = 20;
 
 /// In a session's first run `hang` returns, as nothing was kept; in its second one it hangs.
-const SCRIPT: &str = r#"
-    [[turn]]
-    calls = [{ tool = "hang", input = {} }]
-    [[turn]]
-    calls = [{ tool = "keep", input = {} }]
-    repeat = 10
-    [[turn]]
-    text = "I went on."
-"#;
+fn script() -> String {
+    let call = |number| format!("{{ tool = \"hang\", input = {{ number = {number} }} }}");
+    let calls: Vec<String> = (0..SIDE_BY_SIDE).map(call).collect();
+    format!(
+        "[[turn]]\ncalls = [{}]\n\
+         [[turn]]\ncalls = [{{ tool = \"keep\", input = {{}} }}]\nrepeat = 10\n\
+         [[turn]]\ntext = \"I went on.\"\n",
+        calls.join(", ")
+    )
+}
 
 /// A run in the workspace `name`, to its end.
 async fn run(rig: &Rig, name: &str) -> Reply {
@@ -32,7 +35,7 @@ async fn run(rig: &Rig, name: &str) -> Reply {
     rig.chat(&rig.body_in(&directory, &format!("first in {name}"))).await
 }
 
-/// One that was begun and whose call hangs; its id, and the rest of its answer.
+/// One that was begun and whose calls hang; its id, and the rest of its answer.
 async fn run_that_hangs(rig: &Rig, name: &str) -> (String, reqwest::Response) {
     let mut body = rig.body_in(&rig.root().join(name), &format!("second in {name}"));
     body["stream"] = json!(true);
@@ -40,7 +43,7 @@ async fn run_that_hangs(rig: &Rig, name: &str) -> (String, reqwest::Response) {
     let mut response = rig.post(&body).await;
     let run = response.headers()["x-harness-run"].to_str().unwrap().to_owned();
     let mut told = String::new();
-    while !told.contains("call-started") {
+    while told.matches("call-started").count() < SIDE_BY_SIDE {
         let piece = response.chunk().await.unwrap().expect("the run goes on");
         told.push_str(std::str::from_utf8(&piece).unwrap());
     }
@@ -49,7 +52,7 @@ async fn run_that_hangs(rig: &Rig, name: &str) -> (String, reqwest::Response) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_hang_cost_others_nothing() {
-    let rig = start(SCRIPT, misbehave_tool::GUEST, GRANTS).await;
+    let rig = start(&script(), misbehave_tool::GUEST, GRANTS).await;
     let names: Vec<String> = (0..HANGING).map(|number| format!("hanging-{number}")).collect();
     let mut hanging = Vec::new();
     for name in &names {
@@ -62,13 +65,13 @@ async fn calls_that_hang_cost_others_nothing() {
         let told = (reply.status, reply.reason(), reply.answer());
         assert_eq!(told, (200, "completed", "I went on."), "{:#}", reply.body);
         let ended = ended(&rig, &reply.run).await;
-        assert_eq!(ended.len(), 11, "{ended:?}");
+        assert_eq!(ended.len(), SIDE_BY_SIDE + 10, "{ended:?}");
         let all_succeeded = ended.iter().all(|call| call.ending == CallEnding::Succeeded);
         assert!(all_succeeded, "{ended:?}");
-        assert!(ended[10].text.starts_with("call 10; "), "{ended:?}");
+        assert!(ended[SIDE_BY_SIDE + 9].text.starts_with("call 10; "), "{ended:?}");
     }
 
-    // All of that while each of these calls ran, and none of them ends by itself.
+    // All of that while each of these runs was at its calls, none of which ends by itself.
     for (run, response) in hanging {
         let (status, summary) = rig.json(&format!("/v1/runs/{run}")).await;
         assert_eq!(
