@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::{grabby_guard, misbehave_guard, misbehave_tool};
 
 /// What each guard of the tests does; those before `REFUSING` let calls pass.
-const GUARDS: [&str; 15] = [
+const GUARDS: [&str; 16] = [
     "pass",
     "log-flood",
     "none-of-its-tools",
@@ -29,12 +29,13 @@ const GUARDS: [&str; 15] = [
     "wrong-digest",
     "no-component",
     "grabby",
+    HOST_PANIC,
 ];
 
 const REFUSING: usize = 4;
 
-/// A guard that panics in the host when its lines are told.
-const HOST_PANIC: &str = "log-flood";
+/// The guard whose lines make the host panic.
+const HOST_PANIC: &str = "host-panic";
 
 fn table(what: &str) -> String {
     let guest = |path: &str| format!("path = \"/{path}\"\n");
@@ -48,6 +49,7 @@ fn table(what: &str) -> String {
         "wrong-digest" => of("pass") + &format!("digest = \"blake3:{}\"\n", "0".repeat(64)),
         "none-of-its-tools" => of("deny") + "tools = [\"read\", \"mcp_*\"]\n",
         "none-of-its-effects" => of("deny") + "effects = [\"execute\", \"network\"]\n",
+        HOST_PANIC => of("log-flood"),
         what => of(what),
     };
     format!("[plugin.{what}]\n{fields}")
@@ -57,6 +59,8 @@ fn table(what: &str) -> String {
 fn guards() -> &'static BTreeMap<String, Guard> {
     static LOADED: OnceLock<BTreeMap<String, Guard>> = OnceLock::new();
     LOADED.get_or_init(|| {
+        // For the whole process: a check may move to another thread. Nobody else has that guard.
+        let _ = tracing::subscriber::set_global_default(Panics);
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let place = tempfile::tempdir().unwrap();
@@ -136,12 +140,12 @@ proptest! {
     }
 }
 
-/// Panics when it is told a line of the guest's.
+/// Panics in the host when a line of the guard `host-panic` is told.
 struct Panics;
 
 impl tracing::Subscriber for Panics {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.fields().field("plugin").is_some()
     }
 
     fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
@@ -153,8 +157,7 @@ impl tracing::Subscriber for Panics {
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let is_guests = event.fields().any(|field| field.name() == "plugin");
-        assert!(!is_guests, "the host panics where the guest's line is told");
+        event.record(&mut Panics);
     }
 
     fn enter(&self, _: &tracing::span::Id) {}
@@ -162,11 +165,11 @@ impl tracing::Subscriber for Panics {
     fn exit(&self, _: &tracing::span::Id) {}
 }
 
-#[test]
-fn a_panic_of_the_host_refuses_too() {
-    let at = |name| GUARDS.iter().position(|what| *what == name).unwrap();
-    assert!(!refuses(&[at(HOST_PANIC)]));
-    tracing::subscriber::with_default(Panics, || {
-        assert!(refuses(&[at("pass"), at(HOST_PANIC), at("pass")]));
-    });
+impl tracing::field::Visit for Panics {
+    fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
+        let is_meant = field.name() == "plugin" && value == HOST_PANIC;
+        assert!(!is_meant, "the host panics where the guest's line is told");
+    }
+
+    fn record_debug(&mut self, _: &tracing::field::Field, _: &dyn std::fmt::Debug) {}
 }
