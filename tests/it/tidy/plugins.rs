@@ -172,3 +172,23 @@ fn what_counts_as_a_row_and_as_a_test() {
     let is_test = |name| is_test_in(source, name);
     assert_eq!(["one", "two", "three", "thre"].map(is_test), [true, false, true, false]);
 }
+
+#[test]
+fn every_complaint_has_its_answer_and_a_test_that_is_there() {
+    let tree = Tree::read();
+    let page = text(&tree, "docs/plugins.md");
+    let heading = "## What authors of plugins complain of elsewhere, and what holds here\n";
+    let part = page.split_once(heading).map_or("", |(_, part)| part);
+    let part = part.split_once("\n## ").map_or(part, |(part, _)| part);
+    let rows: Vec<&str> = part.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert_eq!(rows.len(), 30, "thirty were collected");
+    let sources: Vec<&str> =
+        tree.texts(&["tests/", "host/", "plugins/"], ".rs").map(|(_, text)| text).collect();
+    let is_there = |test: &String| sources.iter().any(|source| is_test_in(source, test));
+    let offences = rows.into_iter().filter_map(|row| {
+        let tests: Vec<String> = spans(row.rsplit(" | ").next().unwrap_or_default()).collect();
+        let is_shown = !tests.is_empty() && tests.iter().all(is_there);
+        (!is_shown).then(|| row.to_owned())
+    });
+    none("a complaint without a test", offences.collect());
+}
