@@ -249,6 +249,11 @@ fn default_file(environment: &[(String, String)]) -> Option<PathBuf> {
     Some(home.join("harness").join("harness.toml"))
 }
 
+/// Whether there is a configuration file.
+pub(super) fn has_file(flags: &Configured) -> bool {
+    flags.config.clone().or_else(|| default_file(&environment())).is_some_and(|path| path.exists())
+}
+
 /// Every file that says which plugins are in force: the configuration, and the plugins' own.
 pub(super) fn plugin_files(flags: &Configured) -> Vec<PathBuf> {
     let environment = environment();

@@ -2,7 +2,7 @@
 //! configuration.
 //!
 //! Once a second it looks whether anything has changed, which costs a look at each file, and works
-//! on every file system. Other settings than plugins' wait for the next start. A configuration that
+//! on every file system; what looks the same twice is taken up. Other settings than plugins' wait for the next start. A configuration that
 //! is not sound changes nothing, and is told once.
 
 use std::path::PathBuf;
@@ -19,7 +19,8 @@ const LOOKING: Duration = Duration::from_secs(1);
 
 /// Watches until `stop`, and loads plugins anew when something changed.
 pub(super) async fn plugins(boot: &Boot, flags: &Configured, stop: &CancellationToken) {
-    let mut seen = look(flags);
+    let (mut seen, mut loaded) = (look(flags), look(flags));
+    let had_file = flags::has_file(flags);
     let mut told = String::new();
     loop {
         tokio::select! {
@@ -27,11 +28,17 @@ pub(super) async fn plugins(boot: &Boot, flags: &Configured, stop: &Cancellation
             () = tokio::time::sleep(LOOKING) => {}
         }
         let now = look(flags);
-        if now == seen {
+        // What is still being written is left alone: half a configuration may be a sound one, in
+        // which a guard is missing.
+        if now != seen || now == loaded {
+            seen = now;
             continue;
         }
-        seen = now;
+        loaded = now;
         let reloaded = match flags::load(flags) {
+            Ok(_) if had_file && !flags::has_file(flags) => {
+                Err(anyhow::anyhow!("the configuration file is gone"))
+            }
             Ok(Loaded { config, .. }) => boot.reload(config.plugins).await,
             Err(err) => Err(err),
         };

@@ -77,6 +77,14 @@ async fn a_guard_is_swapped_kept_missed_and_let_go() {
     change(&rig, || set_config(&rig, &with_deny)).await;
     assert_eq!(denied(&ask(&rig).await), Some("no-calls"));
 
+    // Neither does one that is not there.
+    let config = rig.root().join("harness.toml");
+    let before = rig.log().matches("plugins stay as they are").count();
+    std::fs::rename(&config, rig.root().join("elsewhere.toml")).unwrap();
+    until_logged(&rig, "plugins stay as they are", before).await;
+    assert_eq!(denied(&ask(&rig).await), Some("no-calls"));
+    change(&rig, || std::fs::rename(rig.root().join("elsewhere.toml"), &config).unwrap()).await;
+
     // The file becomes one that does not load: the version before stays in force, and that is said.
     change(&rig, || std::fs::write(&file, b"\0asm\x0d\0\x01\0 half a component").unwrap()).await;
     assert_eq!(denied(&ask(&rig).await), Some("no-calls"));
