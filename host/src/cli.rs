@@ -75,7 +75,12 @@ pub fn main() -> ExitCode {
         .enable_all()
         .build()
         .context("the runtime does not start")
-        .and_then(|runtime| runtime.block_on(run(cli.command)));
+        .and_then(|runtime| {
+            let outcome = runtime.block_on(run(cli.command));
+            // A compiler that is at work is left behind with the process.
+            runtime.shutdown_background();
+            outcome
+        });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {

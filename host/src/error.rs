@@ -1,6 +1,6 @@
 //! Errors by who hears them.
 //!
-//! A failure the **model** can act on is a [`Fault`](crate::wit::Fault) and becomes an outcome's
+//! A failure the **model** can act on is a [`Fault`] and becomes an outcome's
 //! text; the loop goes on. A failure the **client** caused or must know of is a [`Refusal`] and
 //! becomes an HTTP status with OpenAI's error body. A failure of the **operator's** set-up is an
 //! error of the floor it came from and ends the process or the start-up, printed once at the door.

@@ -130,7 +130,8 @@ impl Places {
 
     /// Keeps these files and directories out of every workspace, instead of those named before.
     pub fn keep_apart(&self, paths: impl Iterator<Item = PathBuf>) {
-        let paths = paths.map(|path| real_path(&path)).collect();
+        // As it is named too: a link inside a workspace could be made to lead elsewhere.
+        let paths = paths.flat_map(|path| [real_path(&path), path]).collect();
         *self.apart.lock().unwrap_or_else(PoisonError::into_inner) = paths;
     }
 
@@ -244,10 +245,7 @@ impl Places {
         let overlaps = root.starts_with(&self.state_path) || self.state_path.starts_with(root);
         // Whoever had the parent of fresh workspaces would have everyone's.
         let overlaps = overlaps || self.workspaces.starts_with(root);
-        let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner);
-        let holds = |own: &PathBuf| own.starts_with(root) || root.starts_with(own);
-        let overlaps = overlaps || apart.iter().any(holds);
-        if overlaps && fresh_of.is_none() {
+        if (overlaps && fresh_of.is_none()) || !self.is_apart(root) {
             return Err(PlaceError::ServersOwn(directory.to_owned()));
         }
         if !self.is_allowed(root) {
@@ -255,6 +253,12 @@ impl Places {
         }
         let path = root.to_str().map(str::to_owned).ok_or(PlaceError::NotText)?;
         Ok(Named { path, fresh_of })
+    }
+
+    /// Whether a directory, by its canonical path, has nothing to do with what is kept apart.
+    pub fn is_apart(&self, directory: &Path) -> bool {
+        let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner);
+        !apart.iter().any(|own| own.starts_with(directory) || directory.starts_with(own))
     }
 
     /// Whether a client may work in a directory it named, by its canonical path: under a root, or in

@@ -33,6 +33,9 @@ pub enum OpenError {
     /// The whole machine would be the workspace.
     #[error("workspace `/` is the root of the file system: name a directory below it")]
     FilesystemRoot,
+    /// The kernel's own, seen as files: whoever writes there changes the machine.
+    #[error("workspace `{}` is the system's own: name a directory of files", .0.display())]
+    SystemDirectory(PathBuf),
     /// Keys and mail would be in the workspace.
     #[error("workspace `{}` is the home directory itself: name a directory inside it", .0.display())]
     HomeDirectory(PathBuf),
@@ -86,6 +89,9 @@ impl Jail {
         let canonical = root.canonicalize().map_err(failed)?;
         if canonical == Path::new("/") {
             return Err(OpenError::FilesystemRoot);
+        }
+        if is_system(&canonical) {
+            return Err(OpenError::SystemDirectory(canonical));
         }
         if homes().contains(&canonical) {
             return Err(OpenError::HomeDirectory(canonical));
@@ -266,6 +272,12 @@ impl Jail {
             dangling: None,
         })
     }
+}
+
+/// Whether a directory holds what the kernel shows of itself, or devices.
+fn is_system(canonical: &Path) -> bool {
+    let is_below = |directory: &&str| canonical.starts_with(directory);
+    ["/proc", "/sys", "/dev"].iter().any(|it| is_below(it)) && !canonical.starts_with("/dev/shm")
 }
 
 /// Refuses a path such as `a/` for what is to become a file: none is made in its place.

@@ -61,7 +61,8 @@ pub fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The files in a directory of the operator's, by name; none where there is no directory.
+/// What is in a directory of the operator's, by name, be it a file or not; nothing where there is no
+/// directory.
 ///
 /// # Errors
 /// What the system says.
@@ -76,7 +77,6 @@ pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     let mut files: Vec<PathBuf> = paths.collect::<io::Result<_>>()?;
-    files.retain(|path| path.is_file());
     files.sort();
     Ok(files)
 }

@@ -192,8 +192,8 @@ pub(super) fn found_in(directory: &Path) -> anyhow::Result<Vec<(Found, PathBuf)>
         let files = harness_jail::files_in(&directory);
         let files = files.with_context(|| format!("cannot list `{}`", directory.display()))?;
         let is_plugin = |path: &PathBuf| {
-            let ending = path.extension().and_then(|ending| ending.to_str());
-            ending.is_some_and(|ending| endings.contains(&ending))
+            let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
+            ending.is_some_and(|ending| endings.contains(&ending.as_str()))
         };
         found.extend(files.into_iter().filter(is_plugin).map(|path| (place, path)));
     }
@@ -202,9 +202,10 @@ pub(super) fn found_in(directory: &Path) -> anyhow::Result<Vec<(Found, PathBuf)>
 
 /// The configuration file, the directory it is looked for in, and those of plugins beside it.
 pub(super) fn own_files(flags: &Configured, environment: &[(String, String)]) -> Vec<PathBuf> {
-    let directory = default_file(environment).and_then(|file| parent(&file));
+    let default = default_file(environment);
+    let directory = default.as_ref().and_then(|file| parent(file));
     let named = flags.config.as_ref().and_then(|file| std::path::absolute(file).ok());
-    let beside = named.iter().filter_map(|file| parent(file));
+    let beside = named.iter().chain(&default).filter_map(|file| parent(file));
     let beside = beside.flat_map(|place| [place.join("plugins"), place.join("profiles")]);
     let beside: Vec<PathBuf> = beside.collect();
     directory.into_iter().chain(named).chain(beside).collect()
@@ -249,9 +250,11 @@ fn default_file(environment: &[(String, String)]) -> Option<PathBuf> {
     Some(home.join("harness").join("harness.toml"))
 }
 
-/// Whether there is a configuration file.
+/// Whether there is a configuration file that says anything.
 pub(super) fn has_file(flags: &Configured) -> bool {
-    flags.config.clone().or_else(|| default_file(&environment())).is_some_and(|path| path.exists())
+    let file = flags.config.clone().or_else(|| default_file(&environment()));
+    let text = file.and_then(|file| harness_jail::read_capped(&file, CONFIG_BYTES).ok());
+    text.is_some_and(|text| !text.trim_ascii().is_empty())
 }
 
 /// Every file that says which plugins are in force: the configuration, and the plugins' own.

@@ -14,7 +14,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::flags::{self, Configured};
-use super::{Boot, boot, log, watch};
+use super::watch::{self, Watch};
+use super::{Boot, boot, log};
 use crate::server::{self, ServeOptions};
 
 /// Between two looks for workspaces that nobody used for long.
@@ -22,6 +23,7 @@ const SWEEPING: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Serves.
 pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
+    let watch = Watch::begin(flags);
     let loaded = flags::load(flags)?;
     let config = &loaded.config;
     let redactor = boot::redactor(boot::secrets(config), &loaded.environment);
@@ -40,13 +42,17 @@ pub(super) async fn run(flags: &Configured) -> anyhow::Result<()> {
     tokio::spawn(harness.clone().keep_sweeping(SWEEPING));
     let options = ServeOptions { max_body_bytes, ..ServeOptions::default() };
     let loading = async {
-        let loaded = boot.load().await;
+        let loaded = tokio::select! {
+            // A compiler is not waited for.
+            () = shutdown.cancelled() => return Ok(()),
+            loaded = boot.load() => loaded,
+        };
         if loaded.is_err() {
             // Without plugins no run could ever start: better no server than one that keeps waiting.
             shutdown.cancel();
         }
         loaded?;
-        watch::plugins(&boot, flags, &shutdown).await;
+        watch::plugins(&boot, watch, &shutdown).await;
         Ok(())
     };
     let serving = server::serve(harness, listener, options, shutdown.clone());

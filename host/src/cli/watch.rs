@@ -17,10 +17,20 @@ use super::flags::{self, Configured, Loaded};
 /// Between two looks.
 const LOOKING: Duration = Duration::from_secs(1);
 
+/// Every file that counts, as it was looked at.
+type Looks = Vec<(PathBuf, Option<Stamp>)>;
+
+/// What was seen at the beginning.
+pub(super) struct Watch<'a> {
+    flags: &'a Configured,
+    seen: Looks,
+    had_file: bool,
+}
+
 /// Watches until `stop`, and loads plugins anew when something changed.
-pub(super) async fn plugins(boot: &Boot, flags: &Configured, stop: &CancellationToken) {
-    let (mut seen, mut loaded) = (look(flags), look(flags));
-    let had_file = flags::has_file(flags);
+pub(super) async fn plugins(boot: &Boot, watch: Watch<'_>, stop: &CancellationToken) {
+    let Watch { flags, mut seen, had_file } = watch;
+    let mut loaded = seen.clone();
     let mut told = String::new();
     loop {
         tokio::select! {
@@ -37,9 +47,12 @@ pub(super) async fn plugins(boot: &Boot, flags: &Configured, stop: &Cancellation
         loaded = now;
         let reloaded = match flags::load(flags) {
             Ok(_) if had_file && !flags::has_file(flags) => {
-                Err(anyhow::anyhow!("the configuration file is gone"))
+                Err(anyhow::anyhow!("the configuration file is gone, or empty"))
             }
-            Ok(Loaded { config, .. }) => boot.reload(config.plugins).await,
+            Ok(Loaded { config, .. }) => tokio::select! {
+                () = stop.cancelled() => return,
+                reloaded = boot.reload(config.plugins) => reloaded,
+            },
             Err(err) => Err(err),
         };
         match reloaded {
@@ -58,8 +71,15 @@ pub(super) async fn plugins(boot: &Boot, flags: &Configured, stop: &Cancellation
     }
 }
 
+impl Watch<'_> {
+    /// Looks for the first time: before the configuration is read, so that no change is missed.
+    pub(super) fn begin(flags: &Configured) -> Watch<'_> {
+        Watch { flags, seen: look(flags), had_file: flags::has_file(flags) }
+    }
+}
+
 /// Every file that counts, and how it looks now.
-fn look(flags: &Configured) -> Vec<(PathBuf, Option<Stamp>)> {
+fn look(flags: &Configured) -> Looks {
     let stamped = |path: PathBuf| {
         let stamp = Stamp::of(&path);
         (path, stamp)

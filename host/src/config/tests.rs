@@ -263,6 +263,8 @@ fn what_bounds_a_plugin_is_read_or_told() {
     one("limits = { memory = 1 }", Err(&["`memory` is none of `memory_mb`, `fuel_millions`"]));
     one("effects = [\"write\", \"fly\"]", Err(&["`fly` is not an effect, expected any of `read`"]));
     one("tools = [\"write\", \"mcp_*\"]", Ok("patterns: [\"write\", \"mcp_*\"]"));
+    one("tools = []", Err(&["`tools`: expected at least one; a guard that is to judge nothing"]));
+    one("effects = []", Err(&["`effects`: expected at least one"]));
     let digest = "`digest`: expected `blake3:` and 64 digits";
     one("digest = \"sha256:00\"", Err(&[digest]));
     one(&format!("digest = \"blake3:{}\"", "A".repeat(64)), Err(&[digest]));

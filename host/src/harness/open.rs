@@ -48,6 +48,11 @@ impl Harness {
             let message = format!("session `{}`: {}", row.id, PlaceError::OutsideRoots);
             return Err(Refusal::forbidden(message));
         }
+        // Nor may the configuration count on what lies there now.
+        if !self.places.is_apart(Path::new(&row.workspace)) {
+            let own = PlaceError::ServersOwn(row.workspace);
+            return Err(unusable(format!("session `{}`: {own}", row.id)));
+        }
         let open = self.sessions().get(&row.id);
         match open {
             Some(session) if session.workspace.jail.is_current() => return Ok(session),

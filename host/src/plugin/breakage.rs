@@ -171,6 +171,10 @@ impl Breakage {
                 format!("it needed more than {} MiB of memory", limit_bytes >> 20)
             }
             Cause::Time => format!("it was stopped after {} ms", self.elapsed.as_millis()),
+            // Go's own way to crash does, after the panic was told.
+            Cause::Stack { .. } if words.is_some_and(|words| words.starts_with("panic: ")) => {
+                format!("it panicked: {}", words.unwrap_or_default())
+            }
             Cause::Stack { function: Some(function) } => {
                 format!("it ran out of stack, in `{function}` again and again")
             }

@@ -70,10 +70,8 @@ pub enum LoadError {
         /// Why.
         source: std::io::Error,
     },
-    /// A default plugin's name, for something else.
-    #[error(
-        "a default {expected} has this name, and the file is a {role}\nhint: give it another name"
-    )]
+    /// The name of a default plugin, or of a guard that was loaded, for something else.
+    #[error("a {expected} has this name, and the file is a {role}\nhint: give it another name")]
     OtherRole {
         /// What the name stands for.
         expected: Role,

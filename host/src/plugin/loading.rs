@@ -45,11 +45,18 @@ pub(super) enum Linked {
 /// Loads one source. `before` is what the same name was until now.
 pub(super) async fn load(
     engine: Engine,
-    source: Source,
+    mut source: Source,
     scratch: Arc<Workspace>,
     before: Option<Loaded>,
 ) -> Loaded {
     let digest = source.digest();
+    // What the same file was, also where it is not in force now.
+    let same_file = before.as_ref().filter(|before| before.config.path == source.config.path);
+    let known = same_file.and_then(|before| before.listed.role);
+    if known == Some(Role::Guard) {
+        // Another role in its place would be a guard less.
+        source.role = known;
+    }
     let is_in_force = |before: &&Loaded| before.linked.is_some() && before.listed.offers.is_ok();
     let before = before.filter(|before| is_in_force(&before));
     let same_config = before.as_ref().filter(|before| before.config == source.config);
@@ -83,7 +90,7 @@ pub(super) async fn load(
     match link(&engine, source, &scratch, &mut loaded).await {
         Ok(linked) => loaded.linked = Some(linked),
         Err(LoadError::Unreadable { path, source }) => {
-            loaded.listed.role = loaded.listed.role.or(before.and_then(|it| it.listed.role));
+            loaded.listed.role = loaded.listed.role.or(known);
             loaded.refuse(LoadError::Unreadable { path, source }.to_string());
         }
         Err(err) => match same_config {

@@ -90,6 +90,12 @@ async fn a_guard_is_swapped_kept_missed_and_let_go() {
     assert_eq!(denied(&ask(&rig).await), Some("no-calls"));
     assert!(rig.log().contains("the version before stays in force"), "{}", rig.log());
 
+    // A sound component of another role is not taken for the guard's next version.
+    let tool = super::misbehave_tool::GUEST.bytes;
+    change(&rig, || std::fs::write(&file, tool).unwrap()).await;
+    assert_eq!(denied(&ask(&rig).await), Some("no-calls"));
+    assert!(rig.log().contains("a guard has this name, and the file is a tool"), "{}", rig.log());
+
     // The file goes: what it judged is refused, until the configuration says that it is gone.
     change(&rig, || std::fs::remove_file(&file).unwrap()).await;
     let call = ask(&rig).await;
@@ -178,4 +184,19 @@ async fn a_profile_is_a_file_beside_the_configuration() {
     assert!(rig.log().contains("unknown field `paralel`"), "{}", rig.log());
     change(&rig, || std::fs::remove_file(&file).unwrap()).await;
     assert_eq!(asked().await, "generic");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_whose_file_goes_is_left_out_and_stays_one() {
+    let guest = super::misbehave_tool::GUEST;
+    let keys = super::misbehave_tool::GRANTS;
+    let rig = Rig::start_in(WRITES_A_FILE, |root| table(root, guest, keys)).await;
+    assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
+    let file = rig.root().join(format!("{}.wasm", guest.name));
+    change(&rig, || std::fs::remove_file(&file).unwrap()).await;
+    assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
+    // Nothing is known of a missing file but what it was before.
+    let more = config_of(&rig) + "\n";
+    change(&rig, || set_config(&rig, &more)).await;
+    assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
 }

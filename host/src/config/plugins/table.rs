@@ -158,10 +158,23 @@ fn programs(value: toml::Value) -> Result<Vec<String>, Wrong> {
 
 /// Names of tools, as globs.
 fn names(value: toml::Value) -> Result<Globs, Wrong> {
+    refuse_none(&value)?;
     Globs::parse(&list(value)?).map_err(Wrong::Said)
 }
 
+/// A guard that is asked about nothing is none, and is switched off in so many words.
+fn refuse_none(value: &toml::Value) -> Result<(), Wrong> {
+    match value.as_array() {
+        Some(members) if members.is_empty() => Err(Wrong::Said(
+            "expected at least one; a guard that is to judge nothing has `enabled = false`"
+                .to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn effects(value: toml::Value) -> Result<Vec<String>, Wrong> {
+    refuse_none(&value)?;
     let effects = list(value)?;
     match effects.iter().find(|effect| !EFFECTS.contains(&effect.as_str())) {
         Some(unknown) => Err(Wrong::Said(format!(
