@@ -276,8 +276,8 @@ impl Jail {
 
 /// Whether a directory holds what the kernel shows of itself, or devices.
 fn is_system(canonical: &Path) -> bool {
-    let is_below = |directory: &&str| canonical.starts_with(directory);
-    ["/proc", "/sys", "/dev"].iter().any(|it| is_below(it)) && !canonical.starts_with("/dev/shm")
+    let is_below = |directory: &str| canonical.starts_with(directory);
+    ["/proc", "/sys", "/dev"].into_iter().any(is_below) && !canonical.starts_with("/dev/shm")
 }
 
 /// Refuses a path such as `a/` for what is to become a file: none is made in its place.

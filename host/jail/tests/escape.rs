@@ -152,6 +152,9 @@ fn what_is_no_workspace() {
     assert!(matches!(open(&w.host("file")), Err(OpenError::NotADirectory(_))));
     assert!(matches!(open("/".as_ref()), Err(OpenError::FilesystemRoot)));
     assert!(matches!(open("/usr/..".as_ref()), Err(OpenError::FilesystemRoot)));
+    for system in ["/proc", "/proc/self", "/proc/sys/kernel", "/sys", "/dev"] {
+        assert!(matches!(open(system.as_ref()), Err(OpenError::SystemDirectory(_))), "{system}");
+    }
     let home = std::env::home_dir().expect("a home directory");
     if home.is_dir() {
         assert!(matches!(open(&home), Err(OpenError::HomeDirectory(_))));

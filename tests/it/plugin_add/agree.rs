@@ -115,7 +115,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     );
     std::fs::create_dir(place.path("plugins/taken.wasm")).unwrap();
     check(
-        &["@/offers/mine.wasm", "--name", "taken", "--yes"],
+        &["@/offers/mine.wasm", "--name", "taken", "--yes", "--grants", "workspace-read"],
         &["cannot write `@/plugins/taken.wasm`"],
     );
     place.refuses(&["remove", "shell", "--yes"], &["is a default plugin", "`enabled = false`"]);

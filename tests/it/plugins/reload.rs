@@ -200,3 +200,19 @@ async fn a_tool_whose_file_goes_is_left_out_and_stays_one() {
     change(&rig, || set_config(&rig, &more)).await;
     assert_eq!(ask(&rig).await.ending, CallEnding::Succeeded);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_where_the_configuration_begins_to_count_on_its_workspace() {
+    let guest = misbehave_guard::GUEST;
+    let rig = Rig::start(WRITES_A_FILE, "").await;
+    let reply = rig.chat(&rig.body("write file first")).await;
+    assert_eq!(reply.status, 200, "{:#}", reply.body);
+    let more = config_of(&rig) + &table(&rig.workspace(), guest, "config = { do = \"pass\" }");
+    change(&rig, || set_config(&rig, &more)).await;
+    // By its id as by its path: the model could write what judges it.
+    let body =
+        serde_json::json!({ "messages": [{ "role": "user", "content": "write file again" }] });
+    let by_id = rig.chat_with(&[("x-harness-session", &reply.session)], &body).await;
+    assert_eq!(by_id.status, 400, "{:#}", by_id.body);
+    assert_eq!(rig.chat(&rig.body("write file again")).await.status, 400);
+}

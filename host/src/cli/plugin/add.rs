@@ -14,13 +14,12 @@ use harness_jail::{read_capped, real_path};
 use toml_edit::Value;
 
 use super::agree::Word;
-use super::load_for_listing;
 use super::offer::{Offer, role_of};
 use super::shelf::tables::{self, Change};
 use super::shelf::{self, Shelf};
 use crate::cli::boot;
 use crate::config::PluginConfig;
-use crate::plugin::{Engine, FILE_BYTES, Listed, Role, digest};
+use crate::plugin::{Engine, FILE_BYTES, Listed, digest};
 
 /// What to add.
 #[derive(Args, Clone)]
@@ -92,7 +91,6 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
     let settings = shelf.imagine(&text, (found, &file))?;
     let table = settings.plugins().get(&offer.name).cloned().unwrap_or_default();
     let listed = offer.load(&table).await?;
-    refuse_taken(&engine, &shelf, &offer.name, &table, &listed).await?;
     let is_there = before.as_ref().and_then(|it| it.digest.as_ref()) == Some(&offer.digest);
     if is_there && shelf.text() == text {
         println!("`{}` is there already, pinned to {}", offer.name, offer.digest);
@@ -116,32 +114,6 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<()> {
     match table.enabled {
         Some(false) => println!("`{}` is in place, and still `enabled = false`", offer.name),
         _ => println!("`{}` is in force; a server that runs takes it up by itself", offer.name),
-    }
-    Ok(())
-}
-
-/// A tool whose name another plugin's has would be left out by every server.
-async fn refuse_taken(
-    engine: &Engine,
-    shelf: &Shelf,
-    name: &str,
-    table: &PluginConfig,
-    listed: &Listed,
-) -> anyhow::Result<()> {
-    let (Ok(tools), Some(Role::Tool)) = (&listed.offers, listed.role) else { return Ok(()) };
-    let there = load_for_listing(engine, shelf.settings().plugins(), &[]).await?;
-    let is_other = |it: &&Listed| it.name != name && it.role == Some(Role::Tool);
-    for other in there.listed().iter().filter(is_other) {
-        let mut offers = other.offers.iter().flatten();
-        let taken = offers.find(|tool| tools.contains(tool) && !table.replaces.contains(tool));
-        if let Some(taken) = taken {
-            bail!(
-                "the plugin `{}` offers `{taken}` already, and nothing was changed\n\
-                 hint: where this one is to stand in for it, put `replaces = [\"{taken}\"]` under \
-                 `[plugin.{name}]` first; otherwise give the tool another name in its source",
-                other.name
-            );
-        }
     }
     Ok(())
 }
