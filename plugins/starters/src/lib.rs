@@ -42,7 +42,8 @@ pub struct File {
 pub fn project(language: &str, role: &str, name: &str) -> Vec<File> {
     let fits =
         |row: &&Row| [language, ANY].contains(&row.language) && [role, ANY].contains(&row.role);
-    let is_there = ROWS.iter().any(|row| row.language == language && row.role == role);
+    let is_named = language != ANY && role != ANY;
+    let is_there = is_named && ROWS.iter().any(|row| row.language == language && row.role == role);
     let rows = ROWS.iter().filter(|_| is_there).filter(fits);
     let mut files: Vec<File> = rows.map(|row| fill(row, language, role, name)).collect();
     files.sort_by_key(|file| file.path);
@@ -81,7 +82,10 @@ mod tests {
                 assert_eq!(once, paths, "{language} {role}: two files of one path");
                 for file in files {
                     let text = String::from_utf8_lossy(&file.bytes);
-                    assert!(!text.contains("{{"), "{language} {role}: `{}`: {text}", file.path);
+                    let is_filled = !["{{name}}", "{{role}}", "{{language}}"]
+                        .iter()
+                        .any(|placeholder| text.contains(placeholder));
+                    assert!(is_filled, "{language} {role}: `{}`: {text}", file.path);
                 }
             }
         }
