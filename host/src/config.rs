@@ -25,7 +25,7 @@ pub use keys::{KEYS, Key};
 pub use kind::Kind;
 pub use layers::{Layers, Origin, Problem, Setting, Settings};
 
-pub use plugins::{is_default, is_name};
+pub use plugins::{PLUGIN_FIELDS, is_default, is_name};
 
 use crate::servers::Servers;
 

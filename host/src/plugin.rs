@@ -79,16 +79,13 @@ impl Plugins {
     ) -> Plugins {
         let mut loaded = Vec::new();
         for source in sources {
-            let (name, origin) = (source.name.clone(), source.origin.clone());
-            let config = source.config.clone();
-            let before = self.loaded.iter().find(|before| before.listed.name == name).cloned();
+            let (listed, config) = (Listed::of(&source), source.config.clone());
+            let before = self.loaded.iter().find(|before| before.listed.name == listed.name);
             // In a task of its own: a panic is one plugin's.
-            let load = loading::load(engine.clone(), source, scratch.clone(), before);
-            loaded.push(
-                tokio::spawn(load).await.unwrap_or_else(|err| {
-                    Loaded::panicked(&name, &origin, config, &err.to_string())
-                }),
-            );
+            let load = loading::load(engine.clone(), source, scratch.clone(), before.cloned());
+            let one = tokio::spawn(load).await;
+            loaded
+                .push(one.unwrap_or_else(|err| Loaded::panicked(listed, config, &err.to_string())));
         }
         for before in &self.loaded {
             let name = &before.listed.name;

@@ -46,3 +46,11 @@ pub use tool_world::harness::plugin::types::{Call, Effects, Fault, FaultKind};
 pub(crate) use tool_world::harness::plugin::{
     ambient, log, process, state, types, workspace_read, workspace_write,
 };
+
+/// The contract's words for effects.
+pub const EFFECTS: [(&str, Effects); 4] = [
+    ("read", Effects::READ),
+    ("write", Effects::WRITE),
+    ("execute", Effects::EXECUTE),
+    ("network", Effects::NETWORK),
+];

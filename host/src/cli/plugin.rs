@@ -34,15 +34,6 @@ use harness_jail::{Jail, PrivateDir, Shell};
 use super::boot;
 use crate::config::PluginConfig;
 use crate::plugin::{Engine, Plugins, Source, Workspace};
-use crate::wit::Effects;
-
-/// The contract's words for effects.
-const EFFECTS: [(&str, Effects); 4] = [
-    ("read", Effects::READ),
-    ("write", Effects::WRITE),
-    ("execute", Effects::EXECUTE),
-    ("network", Effects::NETWORK),
-];
 
 /// What to do with plugins.
 #[derive(Subcommand)]

@@ -6,6 +6,8 @@
 mod fetch;
 mod table;
 
+pub use table::PLUGIN_FIELDS;
+
 use std::path::PathBuf;
 
 use serde_json::Value as Json;

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::task::spawn_blocking;
 use wasmparser::{Parser, Payload};
 use wasmtime::component::Component;
@@ -27,7 +28,7 @@ pub struct Anatomy {
     pub has_names: bool,
     /// How long compiling took.
     pub compiling: Duration,
-    pub(super) file: Vec<u8>,
+    pub(super) file: Bytes,
     pub(super) component: Component,
 }
 
@@ -62,7 +63,7 @@ impl Anatomy {
             powers,
             has_names: has_names(&bytes),
             compiling,
-            file: bytes,
+            file: bytes.into(),
             component,
         })
     }

@@ -21,7 +21,7 @@ use super::used::{Gauge, Used};
 use super::wasi::{Inert, Runtime};
 use crate::config::{PluginConfig, PluginLimits};
 use crate::wit::guard_world::GuardPluginPre;
-use crate::wit::{Denial, Effects, Proposal, log};
+use crate::wit::{Denial, EFFECTS, Effects, Proposal, log};
 
 /// Fuel of one check: JSON costs about 145 a byte, so this reads three megabytes.
 pub const FUEL: u64 = 500_000_000;
@@ -128,27 +128,17 @@ pub(super) struct Scope {
 
 impl Scope {
     pub(super) fn of(config: &PluginConfig) -> Scope {
-        let effects = config
-            .effects
-            .as_ref()
-            .map(|names| names.iter().fold(Effects::empty(), |all, name| all | effect_named(name)));
+        let effects = config.effects.as_ref().map(|names| {
+            // The configuration checked them.
+            let named = EFFECTS.iter().filter(|(name, _)| names.iter().any(|it| it == name));
+            named.fold(Effects::empty(), |all, (_, effect)| all | *effect)
+        });
         Scope { tools: config.tools.clone(), effects }
     }
 
     fn admits(&self, proposal: &Proposal) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.admit(&proposal.call.tool))
             && self.effects.is_none_or(|effects| effects.intersects(proposal.effects))
-    }
-}
-
-/// The configuration checked the names.
-fn effect_named(name: &str) -> Effects {
-    match name {
-        "read" => Effects::READ,
-        "write" => Effects::WRITE,
-        "execute" => Effects::EXECUTE,
-        "network" => Effects::NETWORK,
-        _ => Effects::all(),
     }
 }
 

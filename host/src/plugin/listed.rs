@@ -3,6 +3,7 @@
 //! Data and its words; what is in force is not decided by what stands here.
 
 use super::load::Role;
+use super::source::Source;
 use super::used::Used;
 
 /// One plugin, in force or not.
@@ -32,6 +33,22 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// What is known before it is loaded.
+    pub(super) fn of(source: &Source) -> Listed {
+        Listed {
+            name: source.name.clone(),
+            source: source.origin.clone(),
+            role: source.role,
+            digest: source.digest.clone(),
+            powers: Vec::new(),
+            brings_runtime: false,
+            offers: Ok(Vec::new()),
+            outdated: None,
+            bytes: 0,
+            used: None,
+        }
+    }
+
     /// What is wrong with it, if anything is.
     pub fn problem(&self) -> Option<String> {
         match (&self.offers, &self.outdated) {

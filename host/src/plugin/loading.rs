@@ -49,7 +49,7 @@ pub(super) async fn load(
     scratch: Arc<Workspace>,
     before: Option<Loaded>,
 ) -> Loaded {
-    let digest = source.digest();
+    let digest = source.digest.clone();
     // What the same file was, also where it is not in force now.
     let same_file = before.as_ref().filter(|before| before.config.path == source.config.path);
     let known = same_file.and_then(|before| before.listed.role);
@@ -67,18 +67,7 @@ pub(super) async fn load(
         return Loaded { listed, ..before.clone() };
     }
     let mut loaded = Loaded {
-        listed: Listed {
-            name: source.name.clone(),
-            source: source.origin.clone(),
-            role: source.role,
-            digest: digest.clone(),
-            powers: Vec::new(),
-            brings_runtime: false,
-            offers: Ok(Vec::new()),
-            outdated: None,
-            bytes: 0,
-            used: None,
-        },
+        listed: Listed::of(&source),
         linked: None,
         config: source.config.clone(),
         component: before
@@ -106,19 +95,7 @@ pub(super) async fn load(
 
 impl Loaded {
     /// What is told of a plugin whose loading panicked.
-    pub(super) fn panicked(name: &str, origin: &str, config: PluginConfig, cause: &str) -> Loaded {
-        let listed = Listed {
-            name: name.to_owned(),
-            source: origin.to_owned(),
-            role: None,
-            digest: None,
-            powers: Vec::new(),
-            brings_runtime: false,
-            offers: Ok(Vec::new()),
-            outdated: None,
-            bytes: 0,
-            used: None,
-        };
+    pub(super) fn panicked(listed: Listed, config: PluginConfig, cause: &str) -> Loaded {
         let mut loaded = Loaded { listed, linked: None, config, component: None };
         loaded.refuse(format!("loading it panicked: {cause}"));
         loaded

@@ -4,13 +4,12 @@
 //! A source is bytes with a name and what was configured for it. Nothing is compiled here, and
 //! nothing judged but that the bytes are those whose digest was pinned.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use bytes::Bytes;
 use harness_bundle as bundle;
-
 use wasmtime::component::Component;
 
 use super::anatomy::Anatomy;
@@ -28,7 +27,9 @@ pub struct Source {
     /// What it must be; None where it may be anything.
     pub(super) role: Option<Role>,
     pub(super) kind: Kind,
-    pub(super) bytes: Result<Cow<'static, [u8]>, LoadError>,
+    pub(super) bytes: Result<Bytes, LoadError>,
+    /// `blake3:` and the digest of the bytes; None where there are none.
+    pub(super) digest: Option<String>,
     pub(super) config: PluginConfig,
     /// The same, where it was compiled already.
     pub(super) compiled: Option<Component>,
@@ -71,9 +72,9 @@ impl Source {
             (Some(path), _) => {
                 let shown = path.display().to_string();
                 let unreadable = |source| LoadError::Unreadable { path: shown.clone(), source };
-                (shown.clone(), read(path).map(Cow::Owned).map_err(unreadable))
+                (shown.clone(), read(path).map(Bytes::from).map_err(unreadable))
             }
-            (None, Some(plugin)) => (BUILT_IN.to_owned(), Ok(Cow::Borrowed(plugin.bytes))),
+            (None, Some(plugin)) => (BUILT_IN.to_owned(), Ok(Bytes::from_static(plugin.bytes))),
             (None, None) => ("nowhere".to_owned(), Err(LoadError::Unknown(name.to_owned()))),
         };
         let is_table = config.path.as_deref().is_some_and(is_table);
@@ -83,12 +84,20 @@ impl Source {
             bundle::Role::Guard => Role::Guard,
             bundle::Role::Profile => Role::Profile,
         });
+        let found = bytes.as_ref().ok().map(|bytes| digest(bytes));
+        let bytes = bytes.and_then(|bytes| match (&config.digest, &found) {
+            (Some(pinned), Some(found)) if pinned != found => {
+                Err(LoadError::Digest { pinned: pinned.clone(), found: found.clone() })
+            }
+            _ => Ok(bytes),
+        });
         Source {
             name: name.to_owned(),
             origin,
             role: role.or(of_profiles.then_some(Role::Profile)),
             kind: if is_table { Kind::Table } else { Kind::Component },
-            bytes: bytes.and_then(|bytes| check_digest(&config, bytes)),
+            digest: found.filter(|_| bytes.is_ok()),
+            bytes,
             config,
             compiled: None,
         }
@@ -101,15 +110,11 @@ impl Source {
             origin: "a file".to_owned(),
             role: None,
             kind: Kind::Component,
-            bytes: Ok(Cow::Owned(anatomy.file.clone())),
+            digest: Some(digest(&anatomy.file)),
+            bytes: Ok(anatomy.file.clone()),
             config,
             compiled: Some(anatomy.component.clone()),
         }
-    }
-
-    /// `blake3:` and the digest of the bytes; None where there are none.
-    pub(super) fn digest(&self) -> Option<String> {
-        self.bytes.as_ref().ok().map(|bytes| digest(bytes))
     }
 
     /// What it is granted: what is configured, or what a default plugin has by default.
@@ -135,18 +140,6 @@ pub fn digest(bytes: &[u8]) -> String {
 
 fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "toml")
-}
-
-fn check_digest(
-    config: &PluginConfig,
-    bytes: Cow<'static, [u8]>,
-) -> Result<Cow<'static, [u8]>, LoadError> {
-    match &config.digest {
-        Some(pinned) if *pinned != digest(&bytes) => {
-            Err(LoadError::Digest { pinned: pinned.clone(), found: digest(&bytes) })
-        }
-        _ => Ok(bytes),
-    }
 }
 
 fn built_in(name: &str) -> Option<&'static bundle::Plugin> {

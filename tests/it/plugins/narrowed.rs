@@ -79,10 +79,10 @@ async fn a_limit_that_is_configured_holds() {
     assert_eq!(reply.answer(), "I went on.", "{:#}", reply.body);
     let ended = ended(&rig, &reply.run).await;
     let told = &ended[0].summary;
-    assert!(
-        told.starts_with("timed out after 0.") || told.starts_with("timed out after 1"),
-        "{told}"
-    );
+    let seconds = told.strip_prefix("timed out after ").and_then(|told| told.strip_suffix(" s"));
+    let seconds: f64 = seconds.and_then(|seconds| seconds.parse().ok()).unwrap_or(f64::INFINITY);
+    // Its own time-out is 120 s; how late a busy machine is says nothing.
+    assert!(seconds < 60.0, "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,7 @@ use super::figures;
 use super::project::Project;
 use crate::cli::{boot, environment};
 use crate::plugin::{Anatomy, Engine, Plugins, VERSION};
-use crate::wit::Effects;
+use crate::wit::{EFFECTS, Effects};
 
 /// What to look at.
 #[derive(Args)]
@@ -94,5 +94,5 @@ fn offers(plugins: &Plugins) -> Vec<String> {
 
 /// The contract's words for effects.
 pub(super) fn effect_names(effects: Effects) -> Vec<&'static str> {
-    super::EFFECTS.iter().filter(|(_, one)| effects.contains(*one)).map(|(name, _)| *name).collect()
+    EFFECTS.iter().filter(|(_, one)| effects.contains(*one)).map(|(name, _)| *name).collect()
 }

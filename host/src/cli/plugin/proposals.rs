@@ -5,8 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::EFFECTS;
-use crate::wit::{Call, Effects, NamedPath, PastCall, Proposal};
+use crate::wit::{Call, EFFECTS, Effects, NamedPath, PastCall, Proposal};
 
 /// Calls that a guard may see, at most.
 const CALLS: usize = 64;

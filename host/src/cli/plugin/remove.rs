@@ -18,26 +18,9 @@ use super::offer::role_of;
 use super::shelf::tables::{self, Change};
 use super::shelf::{self, Shelf};
 use crate::cli::boot;
-use crate::config::{Found, PluginConfig, is_default};
+use crate::config::{Found, PLUGIN_FIELDS, PluginConfig, is_default};
 use crate::nearest::nearest;
 use crate::plugin::{Engine, FILE_BYTES, Role, digest};
-
-/// What of a table does not stay when a plugin is switched off for good.
-const FIELDS: [&str; 13] = [
-    "path",
-    "grants",
-    "read",
-    "write",
-    "run",
-    "fetch",
-    "fetch_private",
-    "credentials",
-    "config",
-    "limits",
-    "replaces",
-    "tools",
-    "effects",
-];
 
 /// What to remove.
 #[derive(Args)]
@@ -121,7 +104,8 @@ fn switched_off(
 ) -> anyhow::Result<String> {
     let there = read_capped(file, FILE_BYTES as u64).map(|bytes| digest(&bytes)).ok();
     let pinned = table.digest.clone().or(there).map(Value::from);
-    let mut changes: Vec<Change> = FIELDS.iter().map(|field| (*field, None)).collect();
+    let mut changes: Vec<Change> = PLUGIN_FIELDS.iter().map(|field| (*field, None)).collect();
+    changes.retain(|(field, _)| !["digest", "enabled"].contains(field));
     changes.extend([("digest", pinned), ("enabled", Some(Value::from(false)))]);
     let text = tables::set(shelf.text(), name, &changes)?;
     // With its file there, and without.

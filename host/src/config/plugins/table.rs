@@ -11,9 +11,10 @@ use super::super::file::{list_or, texts};
 use super::super::{PluginConfig, PluginLimits};
 use super::{fetch, object};
 use crate::nearest::nearest;
+use crate::wit::EFFECTS;
 
 /// What a plugin's table may hold.
-const FIELDS: [&str; 15] = [
+pub const PLUGIN_FIELDS: [&str; 15] = [
     "path",
     "digest",
     "grants",
@@ -35,9 +36,6 @@ const FIELDS: [&str; 15] = [
 const LIMITS: [(&str, u64, u64); 3] =
     [("memory_mb", 1, 4_096), ("fuel_millions", 1, 1_000_000), ("seconds", 1, 3_600)];
 
-/// What a call may do, as in a tool's spec.
-pub(super) const EFFECTS: [&str; 4] = ["read", "write", "execute", "network"];
-
 /// Reads one table; what is wrong with it is told to `problem`.
 pub(super) fn read(fields: toml::Table, mut problem: impl FnMut(String)) -> PluginConfig {
     let mut plugin = PluginConfig::default();
@@ -52,9 +50,9 @@ pub(super) fn read(fields: toml::Table, mut problem: impl FnMut(String)) -> Plug
                 Wrong::Expected(expected) => format!("`{field}`: expected {expected}, got {got}"),
                 Wrong::Said(what) => format!("`{field}`: {what}"),
                 Wrong::Unknown => {
-                    let near = nearest(&field, FIELDS.into_iter());
+                    let near = nearest(&field, PLUGIN_FIELDS.into_iter());
                     let hint = near.map(|near| format!(", did you mean `{near}`?"));
-                    let fields = FIELDS.join("`, `");
+                    let fields = PLUGIN_FIELDS.join("`, `");
                     format!("`{field}` is none of `{fields}`{}", hint.unwrap_or_default())
                 }
             });
@@ -176,10 +174,10 @@ fn refuse_none(value: &toml::Value) -> Result<(), Wrong> {
 fn effects(value: toml::Value) -> Result<Vec<String>, Wrong> {
     refuse_none(&value)?;
     let effects = list(value)?;
-    match effects.iter().find(|effect| !EFFECTS.contains(&effect.as_str())) {
+    match effects.iter().find(|effect| !EFFECTS.iter().any(|(known, _)| known == effect)) {
         Some(unknown) => Err(Wrong::Said(format!(
             "`{unknown}` is not an effect, expected any of `{}`",
-            EFFECTS.join("`, `")
+            EFFECTS.map(|(known, _)| known).join("`, `")
         ))),
         None => Ok(effects),
     }

@@ -8,12 +8,11 @@ use serde_json::{Map, Value, json};
 use super::table::{Call, Earlier, Row};
 use super::tool::{put, text};
 use super::{Miss, Tally, load_first};
-use crate::cli::plugin::EFFECTS;
 use crate::cli::plugin::bench::{Bench, Stage, members};
 use crate::cli::plugin::proposals::{digest, odd, ordinary, past, proposal};
 use crate::nearest::nearest;
 use crate::plugin::{Checked, Plugins, named_paths};
-use crate::wit::{Effects, PastCall, Proposal};
+use crate::wit::{EFFECTS, Effects, PastCall, Proposal};
 use harness_jail::Shell;
 
 /// Shows the guard the row's call.
