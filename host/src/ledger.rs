@@ -1,5 +1,5 @@
 //! The record: sessions, runs and every event of every run, in one SQLite file; beside it what each
-//! session was shown, as of now.
+//! session was shown and what its plugins keep, as of now.
 //!
 //! Append-only, one writer at a time, group commit. An append returns once its commit is done, and
 //! never before; a run's state is what its events say and is stored nowhere else. Whatever a kill
